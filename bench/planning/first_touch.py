@@ -22,10 +22,10 @@ import pyarrow as pa
 
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
-from tamis.indexing.build.generation import assemble
+from tamis.indexing.build.generation import assemble, pointer_to
 from tamis.indexing.executor.columns_schema import leaves_of
 from tamis.indexing.executor.executor_job import row_groups_table
-from tamis.indexing.format.layout import FORMAT, Pointer
+from tamis.indexing.format.recording_spec import RecordingSpec
 from tamis.indexing.format.row_statistics import Parts
 from tamis.indexing.format.store import Store
 from tamis.indexing.read.open_indexes import open_index
@@ -79,26 +79,10 @@ def write_index(
         )
     made = assemble(keys, leaves, pa.table(statistics), groups)
     store = Store.at(root, None, {})
-    name = store.new_generation()
-    more, raw = (recording.tables, recording.raw) if recording is not None else ({}, {})
-    data = store.write_generation(name, made.files, made.row_groups, more, raw)
+    tables, raw = ({}, {}) if recording is None else recording.data(RecordingSpec())
+    segment = store.write_segment(made.files, made.row_groups, tables, raw)
     empty = json.dumps({"type": "struct", "fields": []})
-    store.commit(
-        Pointer(
-            FORMAT,
-            "bench",
-            name,
-            "now",
-            root,
-            schema,
-            empty,
-            False,
-            made.columns,
-            None,
-            made.totals,
-            data,
-        )
-    )
+    store.commit(pointer_to(segment, made, root, schema, empty, False))
     return store
 
 

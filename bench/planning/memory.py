@@ -25,7 +25,7 @@ from tamis.expr.nodes import Call, Column, Compare, Comparison, In, Literal
 from tamis.expr.types import LONG, STRING, DataType
 from tamis.indexing.format.blooms import Blooms
 from tamis.indexing.format.entry_statistics import Columns
-from tamis.indexing.format.recording_spec import Entry, RecordingSpec
+from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_statistics import Parts, encode
 from tamis.indexing.format.store import Store
 from tamis.indexing.format.value_lists import ValueLists
@@ -65,7 +65,7 @@ def recording(size: int) -> Parts:
     for each, part in (("bounds", bounds), ("values", Columns(lists=ValueLists(counts, values)))):
         entries.append(Entry(each, "upper(name)", "upper(`name`)", "string", key=_KEY))
         parts.append(part)
-    return encode(RecordingSpec(), entries, parts, size)
+    return encode(entries, parts, size)
 
 
 def use(root: str, cache: Path) -> tuple[float, float, float]:

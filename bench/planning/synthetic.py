@@ -16,10 +16,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from bench.session import jvm
-from tamis.indexing.build.generation import assemble
+from tamis.indexing.build.generation import assemble, pointer_to
 from tamis.indexing.executor.columns_schema import leaves_of
 from tamis.indexing.executor.executor_job import row_groups_table
-from tamis.indexing.format.layout import FORMAT, Pointer
 from tamis.indexing.format.store import Store
 from tamis.indexing.read.snapshot import open_snapshot
 
@@ -72,22 +71,15 @@ def write_index(spark: SparkSession, folder: Path, scratch: Path) -> None:
         columns[f"null_count.{name}"] = pa.array(np.zeros(size, np.int64))
     generation = assemble(keys, leaves, pa.table(columns), row_groups_table([], [], leaves))
     store = Store.at(listing["roots"][0], None, {})
-    name = store.new_generation()
-    data = store.write_generation(name, generation.files, generation.row_groups)
+    segment = store.write_segment(generation.files, generation.row_groups)
     store.commit(
-        Pointer(
-            FORMAT,
-            "bench",
-            name,
-            "now",
+        pointer_to(
+            segment,
+            generation,
             listing["roots"][0],
             listing["schema"],
             listing["partition_schema"],
             listing["case_sensitive"],
-            generation.columns,
-            None,
-            generation.totals,
-            data,
         )
     )
     jvm(spark).io.tamis.Tamis.invalidate(listing["roots"][0])

@@ -18,6 +18,7 @@ from tamis.evaluation.domain.edge_values import edge_of
 from tamis.expr.types import DataType
 from tamis.indexing.build.footer_gaps import fill
 from tamis.indexing.build.listing import TableListing
+from tamis.indexing.build.table_reader import TableReader
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
 from tamis.indexing.executor.executor_job import files_table, harvest, row_groups_table
 from tamis.indexing.format import blooms, value_lists
@@ -147,12 +148,19 @@ class LocalIndex(Index):
     def _specification(self, listing: TableListing | None = None) -> SpecificationFile:
         return SpecificationFile.at(uri_of(self.root), self.location, {})
 
-    def _read(
-        self, listing: TableListing, ordinals: np.ndarray, leaves: Sequence[Leaf]
-    ) -> tuple[pa.Table, pa.Table]:
-        keys = listing.snapshot.files
+    def _reader_of(self, listing: TableListing) -> TableReader:
+        return LocalReader(self, self._target, listing)  # type: ignore[arg-type]
+
+
+class LocalReader(TableReader):
+    """Reads files in this process. The session is a LocalIndex, which notes what is read."""
+
+    _spark: Any
+
+    def read(self, ordinals: np.ndarray, leaves: Sequence[Leaf]) -> tuple[pa.Table, pa.Table]:
+        keys = self.listing.snapshot.files
         uris = [keys.uris()[i] for i in ordinals]
-        self.read += [uri.rpartition("/")[2] for uri in uris]
+        self._spark.read += [uri.rpartition("/")[2] for uri in uris]
         if not uris:
             return files_table([], [], leaves), row_groups_table([], [], leaves)
         batch = pa.record_batch(
@@ -162,7 +170,7 @@ class LocalIndex(Index):
                 "size": pa.array([keys.size[i].as_py() for i in ordinals], pa.int64()),
             }
         )
-        results = list(harvest([batch], leaves, self.case_sensitive, {}))
+        results = list(harvest([batch], leaves, self.listing.case_sensitive, {}))
         files, row_groups = (
             pa.concat_tables(
                 pa.ipc.open_stream(r.column(name)[0].as_py()).read_all() for r in results
@@ -179,7 +187,6 @@ class LocalIndex(Index):
 
     def _fill_gaps(
         self,
-        listing: TableListing,
         ordinals: np.ndarray,
         files: pa.Table,
         candidates: Sequence[Entry],
@@ -188,22 +195,18 @@ class LocalIndex(Index):
         """Fill the gaps of top-level columns."""
 
         def aggregate(places: np.ndarray, entries: Sequence[Entry]) -> RowStatistics:
-            return self._aggregate(listing, places, files, entries)
+            return self._aggregate(places, files, entries)
 
         shallow = [entry for entry in candidates if len(entry.path or ()) == 1]
         return *fill(shallow, files, ordinals, known, aggregate), {}
 
     def _aggregate(
-        self,
-        listing: TableListing,
-        ordinals: np.ndarray,
-        files: pa.Table,
-        entries: Sequence[Entry],
+        self, ordinals: np.ndarray, files: pa.Table, entries: Sequence[Entry]
     ) -> RowStatistics:
         """Compute what Spark would aggregate: top-level columns, read with pyarrow."""
-        uris = listing.snapshot.files.uris()
+        uris = self.listing.snapshot.files.uris()
         paths = [Path(unquote(uris[i].removeprefix("file:"))) for i in ordinals]
-        self.aggregated += [path.name for path in paths]
+        self._spark.aggregated += [path.name for path in paths]
         return RowStatistics(tuple(_part(entry, paths) for entry in entries), (0.5,) * len(entries))
 
 

@@ -28,15 +28,16 @@ Pointer: TypeAlias = dict[str, Any]
 
 POINTER_FIELDS = (
     "format", "tamis", "generation", "created", "root", "schema", "partition_schema",
-    "case_sensitive", "columns", "selected", "totals", "data", "problems", "checksum",
+    "case_sensitive", "columns", "selected", "totals", "data", "problems", "appended", "checksum",
 )  # fmt: skip
 COLUMN_FIELDS = (
     "path", "type", "has_default", "files_with_bounds", "files_with_null_count", "nulls",
 )  # fmt: skip
 TOTALS_FIELDS = ("files", "rows", "row_groups", "bytes", "unreadable")
+APPENDED_FIELDS = ("directory", "files", "row_groups", "data")
 PARQUET = re.compile(r"(files|rowgroups|recorded)\.stats|\d+\.values")
 VERIFIED_WHOLE = re.compile(r"(checksums|recorded)\.json|\d+\.bits")
-GENERATION_TIME = re.compile(r"_?(\d{8}T\d{12}Z)-[0-9a-f]{8}")
+SEGMENT_TIME = re.compile(r"_?(\d{8}T\d{12}Z)-[0-9a-f]{8}")
 
 
 class Unusable(Exception):
@@ -101,6 +102,52 @@ class Entry:
     type: str
 
 
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A segment of an index, and its place in the tables of the index."""
+
+    listed: dict[str, dict[str, int]]  # `data` in the pointer
+    contents: dict[str, bytes]  # only of data files without damage
+    files: int
+    row_groups: int
+    first_file: int
+    first_row_group: int
+
+    def stored(self, table: str, name: str, spark_type: str = "") -> list[Value] | None:
+        """Return a column of a Parquet file, or None if it is missing or damaged."""
+        try:
+            content = self.contents[table]
+            parts = json.loads(self.contents["checksums.json"])[table]
+            ranges = [parts["footer"], *parts["chunks"][name]]
+        except KeyError:
+            return None
+        if any(zlib.crc32(content[start : start + n]) != crc for start, n, crc in ranges):
+            return None
+        values = plain_values(pq.ParquetFile(io.BytesIO(content)).read([name])[0], spark_type)
+        is_whole = table.endswith(".values") or len(values) == self._rows_of(table)
+        return values if is_whole else None
+
+    def column(self, table: str, name: str, spark_type: str = "") -> list[Value]:
+        """Return a column of a table. Without the column, every row is NULL: unknown."""
+        stored = self.stored(table, name, spark_type)
+        return [None] * self._rows_of(table) if stored is None else stored
+
+    def ranges(self, entry: Entry, total: int, unit: int) -> Iterator[tuple[int, int, int]]:
+        """Yield the row in the index, start and end of each filter or list of this segment.
+
+        Yield nothing if the sum of the sizes is wrong.
+        """
+        sizes = self.column("recorded.stats", f"{entry.number}.size")
+        end = 0
+        for row, size in enumerate(sizes if sum(filter(None, sizes)) * unit == total else []):
+            if size is not None:
+                start, end = end, end + size * unit
+                yield self.first_file + row, start, end
+
+    def _rows_of(self, table: str) -> int:
+        return self.row_groups if table == "rowgroups.stats" else self.files
+
+
 class PageReader:
     """The current generation of an index. Damaged parts are unknown.
 
@@ -115,20 +162,19 @@ class PageReader:
     def __init__(self, directory: Path, root: str) -> None:
         while True:
             self.pointer = current_pointer(directory)
-            self._contents, is_complete = _read_generation(directory, self.pointer)
+            self._segments, is_complete = _read_segments(directory, self.pointer)
             # A later commit may have deleted the file. Otherwise this part is damaged.
-            generation = self.pointer["generation"]
-            if is_complete or current_pointer(directory)["generation"] == generation:
+            segments = segment_names(self.pointer)
+            if is_complete or segment_names(current_pointer(directory)) == segments:
                 break
         if unquote_to_bytes(self.pointer["root"]) != unquote_to_bytes(root):
             raise Unusable(f"{directory} is the index of {self.pointer['root']}")
         if "reading.json" in self.pointer["data"]:
             raise Unusable(f"{directory} is the index of files that are not Parquet")
         names = ("directory", "name", "size", "mtime", "num_records", "row_groups")
-        columns = [self._stored("files.stats", name) for name in names]
-        if None in columns:
+        if None in [each.stored("files.stats", name) for each in self._segments for name in names]:
             raise Unusable(f"{directory}: files.stats is damaged")
-        columns.append(self._column("files.stats", "problem"))
+        columns = [self._column("files.stats", name) for name in (*names, "problem")]
         self.files = [FileRow(*row) for row in zip(*columns, strict=True)]
         self.entries = self._read_entries()
 
@@ -176,13 +222,15 @@ class PageReader:
     def row_groups(self, row: int, *paths: Sequence[str]) -> list[RowGroup] | None:
         """Return the row groups of a file with statistics of some columns. None: unknown."""
         names = ("file", "start", "length", "midpoint", "num_records")
-        columns = [self._stored("rowgroups.stats", name) for name in names]
+        segment = next(each for each in self._segments if row < each.first_file + each.files)
+        columns = [segment.stored("rowgroups.stats", name) for name in names]
         if None in columns:
             return None
         known = [self._of_footers("rowgroups.stats", path) for path in paths]
         groups = []
-        for at, (file, start, length, midpoint, rows) in enumerate(zip(*columns, strict=True)):
-            if file == row:
+        numbered = enumerate(zip(*columns, strict=True), segment.first_row_group)
+        for at, (file, start, length, midpoint, rows) in numbered:
+            if segment.first_file + file == row:
                 parts = tuple(column[at].checked(rows) for column in known)
                 groups.append(RowGroup(start, length, midpoint, rows, parts))
         wholes = [self.statistics(*path)[row] for path in paths]
@@ -193,23 +241,28 @@ class PageReader:
         answers: list[bool | None] = [None] * len(self.files)
         for entry in self._entries_of("bloom", path):
             code = xxh64(hashed_bytes(value, entry.type))
-            bits = self._contents.get(f"{entry.number}.bits", b"")
-            for row, start, end in self._ranges(entry, len(bits), 32):
-                answers[row] = end > start and _is_in_filter(bits[start:end], code)
+            for segment in self._segments:
+                bits = segment.contents.get(f"{entry.number}.bits", b"")
+                for row, start, end in segment.ranges(entry, len(bits), 32):
+                    answers[row] = end > start and _is_in_filter(bits[start:end], code)
         return answers
 
     def values(self, *path: str) -> list[list[Value] | None]:
         """Return all distinct ordinary values of a column in each file. None: it has no list."""
         lists: list[list[Value] | None] = [None] * len(self.files)
         for entry in self._entries_of("values", path):
-            values = self._stored(f"{entry.number}.values", "value", entry.type) or []
-            for row, start, end in self._ranges(entry, len(values), 1):
-                lists[row] = values[start:end]
+            for segment in self._segments:
+                values = segment.stored(f"{entry.number}.values", "value", entry.type) or []
+                for row, start, end in segment.ranges(entry, len(values), 1):
+                    lists[row] = values[start:end]
         return lists
 
     def _read_entries(self) -> list[Entry]:
+        having = [each for each in self._segments if "recorded.json" in each.listed]
+        if not having:
+            return []
         try:
-            recorded = json.loads(self._contents["recorded.json"])
+            recorded = json.loads(having[-1].contents["recorded.json"])
             # An unknown kind has a number too. The key of an expression has no meaning here.
             return [
                 Entry(number, entry["kind"], tuple(entry["path"]), entry["type"])
@@ -221,28 +274,9 @@ class PageReader:
         except (KeyError, TypeError, ValueError):
             return []
 
-    def _stored(self, table: str, name: str, spark_type: str = "") -> list[Value] | None:
-        """Return a column of a Parquet file, or None if it is missing or damaged."""
-        try:
-            content = self._contents[table]
-            parts = json.loads(self._contents["checksums.json"])[table]
-            ranges = [parts["footer"], *parts["chunks"][name]]
-        except KeyError:
-            return None
-        if any(zlib.crc32(content[start : start + n]) != crc for start, n, crc in ranges):
-            return None
-        values = plain_values(pq.ParquetFile(io.BytesIO(content)).read([name])[0], spark_type)
-        is_whole = len(values) == self._rows_of(table) or table.endswith(".values")
-        return values if is_whole else None
-
     def _column(self, table: str, name: str, spark_type: str = "") -> list[Value]:
-        """Return a column of a table. Without the column, every row is NULL: unknown."""
-        stored = self._stored(table, name, spark_type)
-        return [None] * self._rows_of(table) if stored is None else stored
-
-    def _rows_of(self, table: str) -> int:
-        totals: dict[str, int] = self.pointer["totals"]
-        return totals["row_groups" if table == "rowgroups.stats" else "files"]
+        """Return a column of a table of the index: of its segments, one after the other."""
+        return [row for each in self._segments for row in each.column(table, name, spark_type)]
 
     def _statistics(
         self, table: str, prefix: str, suffix: str, spark_type: str
@@ -263,22 +297,14 @@ class PageReader:
         """Return the statistics of a column in `files.stats` or `rowgroups.stats`."""
         described = self._described(path)
         if described is None:
-            return [Statistics()] * self._rows_of(table)
+            totals = self.pointer["totals"]
+            return [Statistics()] * totals["files" if table == "files.stats" else "row_groups"]
         suffix = "." + ".".join(described["path"])
         known = self._statistics(table, "", suffix, described["type"])
         if self.pointer["format"] >= 3:
             return known
         # Formats 1 and 2 include NULL counts of writers that count NULLs wrongly.
         return [replace(each, null_count=None) for each in known]
-
-    def _ranges(self, entry: Entry, total: int, unit: int) -> Iterator[tuple[int, int, int]]:
-        """Yield the row, start and end of each filter or list. Nothing if the sum is wrong."""
-        sizes = self._column("recorded.stats", f"{entry.number}.size")
-        end = 0
-        for row, size in enumerate(sizes if sum(filter(None, sizes)) * unit == total else []):
-            if size is not None:
-                start, end = end, end + size * unit
-                yield row, start, end
 
     def _described(self, path: Sequence[str]) -> dict[str, Any] | None:
         """Return the element of `columns` with this path, or None if there is not exactly one."""
@@ -324,18 +350,43 @@ def _can_use_row_groups(
     return end <= file.size
 
 
-def _read_generation(directory: Path, pointer: Pointer) -> tuple[dict[str, bytes], bool]:
+def segment_names(pointer: Pointer) -> list[str]:
+    """Return the directories of the segments of an index, in order."""
+    return [pointer["generation"], *(each["directory"] for each in pointer["appended"])]
+
+
+def _read_segments(directory: Path, pointer: Pointer) -> tuple[list[Segment], bool]:
+    """Return the segments of an index, and whether all of their data files exist."""
+    appended, totals = pointer["appended"], pointer["totals"]
+    # The pointer has the numbers of rows of all segments together, and of all but the first.
+    files, row_groups = (
+        totals[field] - sum(each[field] for each in appended) for field in ("files", "row_groups")
+    )
+    first = {"directory": pointer["generation"], "data": pointer["data"]}
+    prefix = "" if pointer["format"] == 1 else "_"
+    segments, is_complete, places = [], True, (0, 0)
+    for part in ({**first, "files": files, "row_groups": row_groups}, *appended):
+        contents, is_whole = _read_data(directory / part["directory"], part["data"], prefix)
+        is_complete = is_complete and is_whole
+        counts = part["files"], part["row_groups"]
+        segments.append(Segment(part["data"], contents, *counts, *places))
+        places = places[0] + counts[0], places[1] + counts[1]
+    return segments, is_complete
+
+
+def _read_data(
+    segment: Path, data: dict[str, dict[str, int]], prefix: str
+) -> tuple[dict[str, bytes], bool]:
     """Return the contents of the data files that are not damaged, and whether all files exist.
 
     Of a Parquet file, only the size is verified.
     """
     contents, is_complete = {}, True
-    prefix = "" if pointer["format"] == 1 else "_"
-    for name, listed in pointer["data"].items():
+    for name, listed in data.items():
         if not (PARQUET.fullmatch(name) or VERIFIED_WHOLE.fullmatch(name)):
             continue
         try:
-            content = (directory / pointer["generation"] / f"{prefix}{name}").read_bytes()
+            content = (segment / f"{prefix}{name}").read_bytes()
         except OSError:
             is_complete = False
             continue
@@ -359,7 +410,7 @@ def current_pointer(directory: Path) -> Pointer:
         other = read_pointer(visible)
     except Unusable:
         return pointer
-    ours, theirs = (GENERATION_TIME.fullmatch(each["generation"]) for each in (pointer, other))
+    ours, theirs = (SEGMENT_TIME.fullmatch(segment_names(each)[-1]) for each in (pointer, other))
     return other if ours and theirs and theirs[1] > ours[1] else pointer
 
 
@@ -371,23 +422,35 @@ def read_pointer(path: Path) -> Pointer:
     """
     try:
         pointer = json.loads(path.read_bytes().decode())
-        if type(pointer["format"]) is not int or not 1 <= pointer["format"] <= 3:
+        if type(pointer["format"]) is not int or not 1 <= pointer["format"] <= 4:
             raise Unusable(f"{path} has format {pointer['format']}")
         pointer = {"problems": [], **pointer}
-        columns = [{"nulls": None, **column} for column in pointer["columns"]]
-        known = {name: pointer[name] for name in POINTER_FIELDS}
-        known["columns"] = [{name: column[name] for name in COLUMN_FIELDS} for column in columns]
-        known["totals"] = {name: pointer["totals"][name] for name in TOTALS_FIELDS}
-        known["data"] = {
-            name: {field: listed[field] for field in ("size", "checksum")}
-            for name, listed in pointer["data"].items()
-        }
-        text = json.dumps({**known, "checksum": 0}, ensure_ascii=False, separators=(",", ":"))
+        if pointer["format"] < 4:
+            pointer["appended"] = []  # ignored
+        known = _with_fields(pointer, POINTER_FIELDS)
+        columns = [{"nulls": None, **column} for column in known["columns"]]
+        known["columns"] = [_with_fields(column, COLUMN_FIELDS) for column in columns]
+        known["totals"] = _with_fields(known["totals"], TOTALS_FIELDS)
+        known["appended"] = [_with_fields(each, APPENDED_FIELDS) for each in known["appended"]]
+        for part in (known, *known["appended"]):
+            part["data"] = {
+                name: _with_fields(listed, ("size", "checksum"))
+                for name, listed in part["data"].items()
+            }
+        covered = {**known, "checksum": 0}
+        if known["format"] < 4:
+            del covered["appended"]
+        text = json.dumps(covered, ensure_ascii=False, separators=(",", ":"))
         if zlib.crc32(text.encode()) != known["checksum"]:
             raise Unusable(f"{path} has a wrong checksum")
         return known
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise Unusable(f"{path} is missing or damaged: {error!r}") from error
+
+
+def _with_fields(document: dict[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """Return some fields of an object in the order of their names."""
+    return {name: document[name] for name in names}
 
 
 def _roots(table: Path) -> Iterator[Path]:

@@ -227,7 +227,7 @@ def test_refresh_reads_new_files_only(
     original = row_aggregation.aggregate
 
     def aggregate(*arguments: Any) -> RowStatistics:
-        read.append(arguments[3].tolist())
+        read.append(arguments[4].tolist())
         return original(*arguments)
 
     monkeypatch.setattr(row_aggregation, "aggregate", aggregate)

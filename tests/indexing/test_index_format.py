@@ -16,8 +16,9 @@ import shutil
 import zlib
 from collections.abc import Callable, Sequence
 from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -127,10 +128,14 @@ def build(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
     monkeypatch.setattr(local, "_part", row_statistics)
 
     def built(
-        schema: str, kinds: Any = None, expressions: Any = None, **options: Any
+        schema: str,
+        kinds: Any = None,
+        expressions: Any = None,
+        fill_gaps: bool = False,
+        **options: Any,
     ) -> LocalIndex:
         index = LocalIndex(root, schema, tmp_path / "scratch", **options)
-        index.build(columns=kinds, expressions=expressions, fill_gaps=False)
+        index.build(columns=kinds, expressions=expressions, fill_gaps=fill_gaps)
         return index
 
     return built
@@ -175,6 +180,15 @@ def key_of(value: Any) -> bytes:
     return str(int(value) if isinstance(value, bool) else plain(value)).encode()
 
 
+def append(index: LocalIndex, name: str, **columns: pa.Array) -> None:
+    """Add a file to the table and a segment to the index."""
+    before = pointer_of(index.root)
+    write(index.root / name, **columns)
+    index.refresh()
+    added = segments_of(pointer_of(index.root))[len(segments_of(before)) :]
+    assert [each["files"] for each in added] == [1]
+
+
 def opened(root: Path) -> PageReader:
     reader = PageReader.find(root)
     assert reader is not None
@@ -192,38 +206,49 @@ def sealed(pointer: dict[str, Any]) -> bytes:
     return json.dumps(pointer | {"checksum": zlib.crc32(text.encode())}).encode()
 
 
-def change_pointer(root: Path, **fields: Any) -> None:
+def change_pointer(root: Path, /, **fields: Any) -> None:
     (root / "_tamis" / "_index.json").write_bytes(sealed(pointer_of(root) | fields))
 
 
-def data_path(root: Path, name: str) -> Path:
-    return root / "_tamis" / str(pointer_of(root)["generation"]) / f"_{name}"
+def segments_of(pointer: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the objects with the field `data` of the segments."""
+    return [pointer, *pointer.get("appended", [])]
 
 
-def replace_data(root: Path, name: str, content: bytes) -> None:
+def data_path(root: Path, name: str, segment: int = 0) -> Path:
+    described = segments_of(pointer_of(root))[segment]
+    directory = described["directory" if segment else "generation"]
+    return root / "_tamis" / str(directory) / f"_{name}"
+
+
+def replace_data(root: Path, name: str, content: bytes, segment: int = 0) -> None:
     """Replace a data file, with correct checksums."""
-    data_path(root, name).write_bytes(content)
+    data_path(root, name, segment).write_bytes(content)
+    pointer = pointer_of(root)
     listed = {"size": len(content), "checksum": zlib.crc32(content)}
-    change_pointer(root, data={**pointer_of(root)["data"], name: listed})
+    segments_of(pointer)[segment]["data"][name] = listed
+    change_pointer(root, **pointer)
 
 
-def change_json(root: Path, name: str, change: Callable[[dict[str, Any]], object]) -> None:
-    document = json.loads(data_path(root, name).read_bytes())
+def change_json(
+    root: Path, name: str, change: Callable[[dict[str, Any]], object], segment: int = 0
+) -> None:
+    document = json.loads(data_path(root, name, segment).read_bytes())
     change(document)
-    replace_data(root, name, json.dumps(document).encode())
+    replace_data(root, name, json.dumps(document).encode(), segment)
 
 
-def change_table(root: Path, name: str, **columns: pa.Array | None) -> None:
+def change_table(root: Path, name: str, segment: int = 0, **columns: pa.Array | None) -> None:
     """Replace columns of a Parquet data file, with correct checksums. None: remove the column."""
-    path = data_path(root, name)
+    path = data_path(root, name, segment)
     table = pq.read_table(path)
     for column, values in columns.items():
         if column in table.column_names:
             table = table.drop_columns([column])
         table = table if values is None else table.append_column(column, values)
     pq.write_table(table, path, use_dictionary=False, write_statistics=False)
-    replace_data(root, name, path.read_bytes())
-    change_json(root, "checksums.json", lambda parts: parts.update({name: parts_of(path)}))
+    replace_data(root, name, path.read_bytes(), segment)
+    change_json(root, "checksums.json", lambda parts: parts.update({name: parts_of(path)}), segment)
 
 
 def parts_of(path: Path) -> dict[str, Any]:
@@ -564,14 +589,14 @@ class TestVersions:
         assert opened(root).row_groups(0) is None
         assert [each.high for each in opened(root).statistics("b")] == [1, 7]
 
-    @pytest.mark.parametrize("version", [4, 99, 0, -1, "3", None])
+    @pytest.mark.parametrize("version", [5, 99, 0, -1, "3", None])
     def test_other_formats_are_no_index(self, root: Path, version: Any) -> None:
         change_pointer(root, format=version)
         assert PageReader.find(root) is None
 
     def test_pointer_of_a_newer_format_needs_no_other_field(self, root: Path) -> None:
-        (root / "_tamis" / "_index.json").write_text('{"format": 4, "columns": 7}')
-        with pytest.raises(Unusable, match="format 4"):
+        (root / "_tamis" / "_index.json").write_text('{"format": 5, "columns": 7}')
+        with pytest.raises(Unusable, match="format 5"):
             PageReader(root / "_tamis", page_reader.path_uri(root))
 
     def test_newer_format_of_recorded_json_ignores_entries_only(self, root: Path) -> None:
@@ -638,18 +663,24 @@ class TestPointer:
         assert opened(root).statistics(name) == [Statistics(1, 1, 0, 0)]
 
     def test_fields_have_the_order_of_the_page(self, root: Path, build: Build) -> None:
-        build(write_type(root, "long"))
-        pointer = pointer_of(root)
+        index = build(write_type(root, "long"))
         section = PAGE.partition("## The pointer\n")[2].partition("### Checksum")[0]
         tables = re.split(r"^\| --- .*$", section, flags=re.M)[1:]
-        documented = [re.findall(r"^\| `(\w+)` \|", table, re.M) for table in tables]
-        assert [list(pointer), list(pointer["columns"][0])] == documented
+        fields, segment_fields, columns = (
+            re.findall(r"^\| `(\w+)` \|", table, re.M) for table in tables
+        )
+        assert list(pointer_of(root)) == [field for field in fields if field != "appended"]
+        append(index, "3.parquet", c=longs(1))
+        pointer = pointer_of(root)
+        assert (list(pointer), list(pointer["columns"][0])) == (fields, columns)
         assert list(pointer["totals"]) == list(page_reader.TOTALS_FIELDS)
-        assert {tuple(each) for each in pointer["data"].values()} == {("size", "checksum")}
+        assert list(pointer["appended"][0]) == segment_fields
+        for segment in segments_of(pointer):
+            assert {tuple(each) for each in segment["data"].values()} == {("size", "checksum")}
 
     @pytest.mark.parametrize("field", page_reader.POINTER_FIELDS[1:])
     def test_changed_field_is_detected(self, root: Path, build: Build, field: str) -> None:
-        build(write_type(root, "long"))
+        append(build(write_type(root, "long")), "3.parquet", c=longs(1))
         assert PageReader.find(root) is not None
         (root / "_tamis" / "_index.json").write_text(json.dumps(pointer_of(root) | {field: 1}))
         assert PageReader.find(root) is None
@@ -698,7 +729,7 @@ class TestPointer:
             elif state == "damaged":
                 path.write_text("{")
             elif state == "newer":
-                path.write_bytes(sealed(pointer | {"format": 4}))
+                path.write_bytes(sealed(pointer | {"format": 5}))
             elif state in names:
                 path.write_bytes(sealed(pointer | {"generation": names[state]}))
         reader = PageReader.find(root)
@@ -760,31 +791,42 @@ class TestLocation:
         assert PageReader.find(root / "plain") is None
 
     def test_names_are_hidden(self, root: Path, build: Build) -> None:
-        build(write_type(root, "long"), {"c": ["bloom", "values"]})
+        index = build(write_type(root, "long"), {"c": ["bloom", "values"]})
+        append(index, "3.parquet", c=longs(1))
         written = [path.name for path in (root / "_tamis").rglob("*")]
-        assert len(written) == 9
+        assert len(written) == 1 + 2 * 8
         pattern = r"_(?!metadata|common_metadata)[^=]*(?<!\.parquet)"
         assert [name for name in written if not re.fullmatch(pattern, name)] == []
-        assert re.fullmatch(r"_\d{8}T\d{12}Z-[0-9a-f]{8}", pointer_of(root)["generation"])
+        for name in page_reader.segment_names(pointer_of(root)):
+            assert re.fullmatch(r"_\d{8}T\d{12}Z-[0-9a-f]{8}", name)
 
 
 class TestChecksums:
-    @pytest.fixture(autouse=True)
-    def index(self, root: Path, build: Build) -> None:
+    @pytest.fixture(autouse=True, params=[1, 2], ids=["one segment", "two segments"])
+    def segments(self, root: Path, build: Build, request: pytest.FixtureRequest) -> int:
+        """Build the index of two files, and return the number of its segments."""
         write(root / "0.parquet", a=longs(1, None), s=pa.array(["x", "y"]))
-        write(root / "1.parquet", a=longs(7, 7), s=pa.array(["z", None]))
-        build(spark_schema(a="long", s="string"), {"a": ALL_KINDS, "s": "bounds"})
+        second = {"a": longs(7, 7), "s": pa.array(["z", None])}
+        if request.param == 1:
+            write(root / "1.parquet", **second)
+        index = build(spark_schema(a="long", s="string"), {"a": ALL_KINDS, "s": "bounds"})
+        if request.param == 2:
+            append(index, "1.parquet", **second)
+        return int(request.param)
 
-    def test_data_describes_whole_files_and_parts(self, root: Path) -> None:
-        data = pointer_of(root)["data"]
-        generation = data_path(root, "files.stats").parent
-        assert {f"_{name}" for name in data} == {path.name for path in generation.iterdir()}
-        parts = json.loads(data_path(root, "checksums.json").read_bytes())
-        tables = {name for name in data if name.endswith((".stats", ".values"))}
-        assert parts == {name: parts_of(data_path(root, name)) for name in tables}
-        for name, listed in data.items():
-            content = data_path(root, name).read_bytes()
-            assert listed == {"size": len(content), "checksum": zlib.crc32(content)}
+    def test_data_describes_whole_files_and_parts(self, root: Path, segments: int) -> None:
+        described = segments_of(pointer_of(root))
+        assert len(described) == segments
+        for segment, data in enumerate(each["data"] for each in described):
+            paths = {name: data_path(root, name, segment) for name in data}
+            directory = paths["files.stats"].parent
+            assert {path.name for path in paths.values()} == set(os.listdir(directory))
+            parts = json.loads(paths["checksums.json"].read_bytes())
+            tables = {name for name in data if name.endswith((".stats", ".values"))}
+            assert parts == {name: parts_of(paths[name]) for name in tables}
+            for name, listed in data.items():
+                content = paths[name].read_bytes()
+                assert listed == {"size": len(content), "checksum": zlib.crc32(content)}
 
     @staticmethod
     def answers(root: Path) -> dict[tuple[Any, ...], Any]:
@@ -805,7 +847,9 @@ class TestChecksums:
                     answers[name, "group low", row] = group.statistics[0].low
         return {key: value for key, value in answers.items() if value is not None}
 
-    def test_damage_makes_a_part_unknown_and_changes_nothing_else(self, root: Path) -> None:
+    def test_damage_makes_a_part_unknown_and_changes_nothing_else(
+        self, root: Path, segments: int
+    ) -> None:
         whole = self.answers(root)
         assert whole["a", "low", 1] == 7
         assert len(whole) == 2 * (2 + 2 * 5)
@@ -816,7 +860,7 @@ class TestChecksums:
             damages = [b"", content[:-1]]
             if path.name != "_index.json":
                 damages.append(content + b"\n")
-            step = max(1, len(content) // 20)
+            step = max(1, len(content) * segments // 20)
             for position in range(0, len(content), step):
                 damaged = bytearray(content)
                 damaged[position] ^= 0x10
@@ -828,11 +872,15 @@ class TestChecksums:
                 if answers != whole:
                     weaker.add(path)
             path.write_bytes(content)
-        assert weaker == set(files)
+        # Only the last `recorded.json` is in force.
+        replaced = [data_path(root, "recorded.json", segment) for segment in range(segments - 1)]
+        assert weaker == set(files) - set(replaced)
         assert self.answers(root) == whole
 
-    def test_damage_of_one_column_leaves_the_others(self, root: Path) -> None:
-        change_json(root, "recorded.json", lambda document: document.update(entries=[]))
+    def test_damage_of_one_column_leaves_the_others(self, root: Path, segments: int) -> None:
+        change_json(
+            root, "recorded.json", lambda document: document.update(entries=[]), segments - 1
+        )
         parts = json.loads(data_path(root, "checksums.json").read_bytes())["files.stats"]
         ((start, length, _),) = parts["chunks"]["min.s"]
         path = data_path(root, "files.stats")
@@ -840,7 +888,7 @@ class TestChecksums:
         content[start + length - 1] ^= 1
         path.write_bytes(content)
         reader = opened(root)
-        assert [each.low for each in reader.statistics("s")] == [None, None]
+        assert [each.low for each in reader.statistics("s")] == [None, [None, "z"][segments - 1]]
         assert [each.high for each in reader.statistics("s")] == ["y", "z"]
         assert [each.low for each in reader.statistics("a")] == [1, 7]
 
@@ -855,7 +903,7 @@ class TestGenerations:
         index = build(spark_schema(a="long"))
         old = opened(root)
         write(root / "1.parquet", a=longs(2))
-        index.refresh()
+        index.build(fill_gaps=False)
         generations = [path for path in (root / "_tamis").iterdir() if path.is_dir()]
         assert len(generations) == 2
         assert opened(root).statistics("a") == [Statistics(1, 1, 0, 0), Statistics(2, 2, 0, 0)]
@@ -894,6 +942,388 @@ class TestGenerations:
         assert reader.statistics("a") == [Statistics(1, 1, 0, 0)]
         assert (reader.values("a"), reader.probe(1, "a")) == ([None], [None])
         assert reader.row_groups(0) is None
+
+
+class TestSegments:
+    """An index of three segments: tamis has appended twice."""
+
+    #: Values of `a` in the files of each segment. A row group has two rows.
+    VALUES: ClassVar[list[list[list[int | None]]]] = [
+        [[1, None, 5, 6, 7], [8, 9, 9]],
+        [[20, 21, None, None]],
+        [[30, 30], [None, 42, 41]],
+    ]
+
+    @pytest.fixture(autouse=True)
+    def index(self, root: Path, build: Build) -> LocalIndex:
+        """Build an index with entries of `a`. Footers alone describe `s`."""
+
+        def write_files(segment: int) -> None:
+            for file, values in enumerate(self.VALUES[segment]):
+                words = pa.array([None if value is None else f"s{value}" for value in values])
+                table = pa.table({"a": longs(*values), "s": words})
+                pq.write_table(table, root / f"{segment}-{file}.parquet", row_group_size=2)
+
+        write_files(0)
+        index = build(spark_schema(a="long", s="string"), {"a": ALL_KINDS})
+        for segment in (1, 2):
+            write_files(segment)
+            index.refresh()
+        return index
+
+    @staticmethod
+    def paths(root: Path) -> list[Path]:
+        return sorted(root.glob("*.parquet"))
+
+    def test_files_are_numbered_over_all_segments(self, root: Path) -> None:
+        reader, paths = opened(root), self.paths(root)
+        assert reader.pointer["format"] == 4
+        assert [each["files"] for each in reader.pointer["appended"]] == [1, 2]
+        assert [reader.row_of(path) for path in paths] == [0, 1, 2, 3, 4]
+        assert [file.num_records for file in reader.files] == [5, 3, 4, 2, 3]
+        assert [file.row_groups for file in reader.files] == [3, 2, 2, 1, 2]
+        sizes = sum(path.stat().st_size for path in paths)
+        assert reader.pointer["totals"] == {
+            "files": 5, "rows": 17, "row_groups": 10, "bytes": sizes, "unreadable": 0
+        }  # fmt: skip
+
+    def test_rows_are_numbered_within_a_segment(self, root: Path) -> None:
+        for name, expected in [
+            ("recorded.stats", [[0, 1], [0], [0, 1]]),
+            ("rowgroups.stats", [[0, 0, 0, 1, 1], [0, 0], [0, 1, 1]]),
+        ]:
+            stored = [stored_values(data_path(root, name, k), "file") for k in range(3)]
+            assert stored == expected
+
+    def test_columns_of_the_pointer_describe_all_segments(self, root: Path) -> None:
+        counts = {"files_with_bounds": 5, "files_with_null_count": 5, "nulls": 4}
+        for column in opened(root).pointer["columns"]:
+            assert column.items() >= counts.items()
+
+    @pytest.mark.parametrize("column", ["a", "s"])
+    def test_bounds_and_counts(self, root: Path, column: str) -> None:
+        expected = []
+        for path in self.paths(root):
+            known = ordinary(path, column)
+            nulls = stored_values(path, column).count(None)
+            expected.append(Statistics(min(known), max(known), nulls, 0))
+        assert opened(root).statistics(column) == expected
+
+    def test_value_lists_and_bloom_filters(self, root: Path) -> None:
+        reader = opened(root)
+        files = [set(ordinary(path, "a")) for path in self.paths(root)]
+        assert [set(values or ()) for values in reader.values("a")] == files
+        absences = 0
+        for value in set.union(*files):
+            for values, answer in zip(files, reader.probe(value, "a"), strict=True):
+                assert answer or value not in values
+                absences += answer is False
+        assert absences > 0.9 * sum(len(values) for values in files) * 4
+
+    def test_row_groups(self, root: Path) -> None:
+        reader = opened(root)
+        for row, path in enumerate(self.paths(root)):
+            groups = reader.row_groups(row, ["a"], ["s"])
+            metadata = pq.read_metadata(path)
+            assert groups is not None
+            assert len(groups) == metadata.num_row_groups
+            for place, group in enumerate(groups):
+                assert group.start == extent(metadata.row_group(place).column(0))[0]
+                values = pq.ParquetFile(path).read_row_group(place)
+                for column, statistics in zip("as", group.statistics, strict=True):
+                    known = [value for value in values[column].to_pylist() if value is not None]
+                    low, high = (min(known), max(known)) if known else (None, None)
+                    assert statistics == Statistics(low, high, values[column].null_count, 0)
+
+    def test_row_groups_of_a_segment_are_checked(self, root: Path) -> None:
+        changed = longs(30, 42, 50)
+        change_table(root, "rowgroups.stats", 2, **{"min.a": changed, "max.a": changed})
+        change_table(root, "rowgroups.stats", 1, midpoint=None)
+        groups = [opened(root).row_groups(row, ["a"]) for row in range(5)]
+        assert [each is None for each in groups] == [False, False, True, False, True]
+
+    def test_bounds_are_never_mixed(self, root: Path) -> None:
+        changed = {"0.null_count": longs(None, 1), "0.min": longs(29, 40), "0.max": None}
+        change_table(root, "recorded.stats", 2, **changed)
+        known = opened(root).statistics("a")
+        assert known[2:] == [
+            Statistics(20, 21, 2, 0), Statistics(30, 30, 0, 0), Statistics(40, None, 1, 0)
+        ]  # fmt: skip
+
+    def test_entry_that_only_later_segments_have(self, root: Path, build: Build) -> None:
+        """Only the second file has a gap: the column of doubles has no values in the others."""
+        shutil.rmtree(root)
+        files = [[None, None], [1.5, math.nan], [None, None]]
+        write(root / "0.parquet", d=pa.array(files[0], pa.float64()), a=longs(0, 0))
+        index = build(spark_schema(d="double", a="long"), {"a": ["bloom"]}, fill_gaps=True)
+        for file in (1, 2):
+            values = pa.array(files[file], pa.float64())
+            append(index, f"{file}.parquet", d=values, a=longs(file, file))
+        documents = [
+            json.loads(data_path(root, "recorded.json", segment).read_bytes())
+            for segment in range(3)
+        ]
+        assert [len(document["entries"]) for document in documents] == [1, 2, 2]
+        reader = opened(root)
+        assert [(entry.kind, entry.path) for entry in reader.entries] == [
+            ("bloom", ("a",)), ("bounds", ("d",))
+        ]  # fmt: skip
+        nothing = Statistics(None, None, 2, None)
+        assert reader.statistics("d") == [nothing, Statistics(1.5, 1.5, 0, 1), nothing]
+        for file in range(3):
+            assert reader.probe(file, "a")[file]
+
+    def test_segment_without_entries(self, root: Path) -> None:
+        """`recorded.json` of the last segment that has one is in force."""
+        pointer = pointer_of(root)
+        last = pointer["appended"][-1]["data"]
+        for name in ("recorded.json", "recorded.stats", "1.bits", "2.values"):
+            del last[name]
+        change_pointer(root, **pointer)
+        change_json(root, "recorded.json", lambda document: document.update(entries=[]))
+        reader = opened(root)
+        assert [len(reader.values("a")[row] or ()) for row in range(3)] == [4, 2, 2]
+        assert reader.values("a")[3:] == [None, None]
+        assert reader.probe(20, "a")[2:] == [True, None, None]
+        assert reader.statistics("a")[3] == Statistics(30, 30, 0, 0)
+        change_json(root, "recorded.json", lambda document: document.update(format=2), 1)
+        assert opened(root).entries == []
+
+    def test_column_that_is_not_described_is_unknown(self, root: Path) -> None:
+        reader = opened(root)
+        assert reader.statistics("x") == [UNKNOWN] * 5
+        assert [group.statistics for group in reader.row_groups(4, ["x"]) or ()] == [(UNKNOWN,)] * 2
+
+    def test_column_that_a_segment_lacks_is_unknown(self, root: Path) -> None:
+        whole = opened(root).statistics("s")
+        columns = dict.fromkeys(("min.s", "max.s", "null_count.s"))
+        change_table(root, "files.stats", 1, **columns)
+        expected = [*whole[:2], Statistics(None, None, None, 0), *whole[3:]]
+        assert opened(root).statistics("s") == expected
+
+    @pytest.mark.parametrize("segment", [0, 1, 2])
+    def test_damage_of_one_segment(self, root: Path, segment: int) -> None:
+        rows = [{0, 1}, {2}, {3, 4}][segment]
+        # Entries of all files depend on the last `recorded.json`, and on no other.
+        entries = {"values": set(range(5)), "bloom": set(range(5))} if segment == 2 else {}
+        for name, unknown in [
+            ("files.stats", None),
+            ("checksums.json", None),
+            ("rowgroups.stats", {"row groups": rows}),
+            ("recorded.stats", {"values": rows, "bloom": rows}),
+            ("recorded.json", entries),
+            ("1.bits", {"bloom": rows}),
+            ("2.values", {"values": rows}),
+        ]:
+            path = data_path(root, name, segment)
+            content = path.read_bytes()
+            path.write_bytes(content + b" ")
+            assert self.unknown(root) == unknown
+            path.unlink()
+            assert self.unknown(root) == unknown
+            path.write_bytes(content)
+        assert self.unknown(root) == {}
+
+    @staticmethod
+    def unknown(root: Path) -> dict[str, set[int]] | None:
+        """Return the files of which parts of the index know nothing. None: there is no index."""
+        reader = PageReader.find(root)
+        if reader is None:
+            return None
+        assert [each.null_count for each in reader.statistics("s")] == [1, 0, 2, 0, 1]
+        assert [each.low for each in reader.statistics("a")] == [1, 8, 20, 30, 41]
+        parts: dict[str, list[Any]] = {
+            "values": reader.values("a"),
+            "bloom": reader.probe(1, "a"),
+            "row groups": [reader.row_groups(row) for row in range(5)],
+        }
+        rows = {
+            name: {row for row in range(5) if part[row] is None} for name, part in parts.items()
+        }
+        return {name: unknown for name, unknown in rows.items() if unknown}
+
+    @pytest.mark.parametrize("segment", [0, 1, 2])
+    def test_wrong_number_of_files_is_damage(self, root: Path, segment: int) -> None:
+        pointer = pointer_of(root)
+        (pointer["totals"] if segment == 0 else pointer["appended"][segment - 1])["files"] += 1
+        (root / "_tamis" / "_index.json").write_bytes(sealed(pointer))
+        assert PageReader.find(root) is None
+
+    @pytest.mark.parametrize("field", page_reader.APPENDED_FIELDS)
+    @pytest.mark.parametrize("is_missing", [False, True], ids=["changed", "missing"])
+    def test_pointer_needs_each_field_of_appended(
+        self, root: Path, field: str, is_missing: bool
+    ) -> None:
+        pointer = pointer_of(root)
+        segment = pointer["appended"][1]
+        del segment[field]
+        if not is_missing:
+            segment[field] = pointer["appended"][0][field]
+        content = sealed(pointer) if is_missing else json.dumps(pointer).encode()
+        (root / "_tamis" / "_index.json").write_bytes(content)
+        with pytest.raises(Unusable, match="damaged" if is_missing else "checksum"):
+            page_reader.current_pointer(root / "_tamis")
+
+    @pytest.mark.parametrize("appended", ["missing", None, 7, [7]])
+    def test_pointer_needs_appended(self, root: Path, appended: Any) -> None:
+        pointer = pointer_of(root) | {"appended": appended}
+        if appended == "missing":
+            del pointer["appended"]
+        (root / "_tamis" / "_index.json").write_bytes(sealed(pointer))
+        with pytest.raises(Unusable, match="damaged"):
+            page_reader.current_pointer(root / "_tamis")
+
+    def test_checksum_of_appended(self, root: Path) -> None:
+        """It covers the known fields only, in the order of the page."""
+        pointer = pointer_of(root)
+        for segment in pointer["appended"]:
+            for document in (segment, *segment["data"].values()):
+                fields = list(document.items())
+                document.clear()
+                document |= {"new": {}, **dict(reversed(fields))}
+        (root / "_tamis" / "_index.json").write_text(json.dumps(pointer))
+        assert len(opened(root).files) == 5
+        pointer["appended"][0]["data"]["files.stats"]["checksum"] ^= 1
+        (root / "_tamis" / "_index.json").write_text(json.dumps(pointer))
+        assert PageReader.find(root) is None
+
+    @pytest.mark.parametrize("version", [1, 2, 3])
+    def test_earlier_formats_ignore_appended(
+        self, root: Path, index: LocalIndex, version: int
+    ) -> None:
+        appended = pointer_of(root)["appended"]
+        index.build(fill_gaps=False)
+        change_pointer(root, format=version)
+        if version == 1:
+            to_visible_layout(root)
+        path = root / "_tamis" / ("index.json" if version == 1 else "_index.json")
+        # The checksum does not cover it either.
+        path.write_text(json.dumps(json.loads(path.read_bytes()) | {"appended": appended}))
+        reader = opened(root)
+        assert reader.pointer["format"] == version
+        assert len(reader.files) == 5
+
+    @pytest.mark.parametrize(("time", "current"), [("last", 4), ("29990101T000000000000Z", 1)])
+    def test_time_of_a_pointer_is_that_of_its_last_segment(
+        self, root: Path, time: str, current: int
+    ) -> None:
+        pointer = pointer_of(root)
+        if time == "last":
+            time = pointer["appended"][-1]["directory"][1:-9]
+            assert time > pointer["generation"][1:-9]
+        del pointer["appended"]
+        visible = sealed(pointer | {"format": 1, "generation": f"{time}-00000000"})
+        (root / "_tamis" / "index.json").write_bytes(visible)
+        assert page_reader.current_pointer(root / "_tamis")["format"] == current
+
+    def append_twice(self, root: Path, index: LocalIndex) -> list[dict[str, Any]]:
+        """Append the same file in two ways to the same segments. Return the two pointers."""
+        path = root / "_tamis" / "_index.json"
+        before = path.read_bytes()
+        append(index, "3-0.parquet", a=longs(50, None), s=pa.array(["x", "y"]))
+        pointers = [pointer_of(root)]
+        path.write_bytes(before)
+        index.refresh()
+        return [*pointers, pointer_of(root)]
+
+    def test_file_in_two_segments(self, root: Path, index: LocalIndex) -> None:
+        """Two writers have appended the same file."""
+        first, second = self.append_twice(root, index)
+        appended = [*first["appended"], second["appended"][-1]]
+        size = self.paths(root)[5].stat().st_size
+        totals = first["totals"]
+        for field, count in {"files": 1, "rows": 2, "row_groups": 1, "bytes": size}.items():
+            totals[field] += count
+        change_pointer(root, appended=appended, totals=totals)
+        reader = opened(root)
+        assert len(segments_of(reader.pointer)) == 5
+        assert reader.row_of(self.paths(root)[5]) in (5, 6)
+        assert reader.statistics("a")[5:] == [Statistics(50, 50, 1, 0)] * 2
+        assert reader.values("a")[5:] == [[50]] * 2
+        groups = [reader.row_groups(row, ["a"]) for row in (5, 6)]
+        assert groups[0] == groups[1]
+        assert len(groups[0] or ()) == 1
+
+    def test_reader_starts_over_when_an_appended_segment_is_deleted(
+        self, root: Path, index: LocalIndex, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The first segment of the new pointer is the same."""
+        stale, current = self.append_twice(root, index)
+        assert stale["generation"] == current["generation"]
+        shutil.rmtree(root / "_tamis" / stale["appended"][-1]["directory"])
+        stale["appended"].reverse()  # files of the last segment exist
+        actual = page_reader.current_pointer
+        read = [stale]
+        monkeypatch.setattr(
+            page_reader, "current_pointer", lambda path: read.pop() if read else actual(path)
+        )
+        reader = opened(root)
+        assert (read, reader.pointer["appended"]) == ([], current["appended"])
+        assert reader.values("a")[5] == [50]
+
+    def test_merged_segments_have_the_same_rows_in_the_same_order(
+        self, root: Path, build: Build
+    ) -> None:
+        shutil.rmtree(root)
+        schema = spark_schema(a="long", d="double")
+        index, counts, rows = None, [], range(34)
+        for row in rows:
+            # Row 0 has no gap, so the entry of `d` is not in the first segment.
+            doubles = [[None, None], [row / 2, math.nan], [math.nan, None]][row % 3]
+            write(root / f"{row:02}.parquet", a=longs(row, None), d=pa.array(doubles, pa.float64()))
+            index = index or build(schema, {"a": ALL_KINDS}, fill_gaps=True)
+            index.refresh()
+            counts.append(len(segments_of(pointer_of(root))))
+        assert any(after < before for before, after in pairwise(counts))
+        reader = opened(root)
+        assert [reader.row_of(path) for path in self.paths(root)] == list(rows)
+        of_a = [Statistics(row, row, 1, 0) for row in rows]
+        assert reader.statistics("a") == of_a
+        groups = [reader.row_groups(row, ["a"]) or () for row in rows]
+        assert [[each.statistics for each in part] for part in groups] == [
+            [(each,)] for each in of_a
+        ]
+        assert reader.values("a") == [[row] for row in rows]
+        for row in rows:
+            answers = reader.probe(row, "a")
+            assert answers[row]
+            assert answers.count(False) > 0.8 * len(rows)
+        nothing, nan = Statistics(None, None, 2, None), Statistics(None, None, 1, 1)
+        of_d = [[nothing, Statistics(row / 2, row / 2, 0, 1), nan][row % 3] for row in rows]
+        assert reader.statistics("d") == of_d
+
+    def test_unreadable_file(self, root: Path, index: LocalIndex) -> None:
+        (root / "3-0.parquet").write_bytes(b"")
+        index.refresh()
+        reader = opened(root)
+        assert len(segments_of(reader.pointer)) == 4
+        assert [file.problem is None for file in reader.files] == [True] * 5 + [False]
+        assert reader.statistics("a")[5] == Statistics(None, None, None, 0)
+        assert (reader.row_groups(5), reader.values("a")[5]) == (None, None)
+        assert reader.pointer["totals"]["unreadable"] == len(reader.pointer["problems"]) == 1
+        assert {column["nulls"] for column in reader.pointer["columns"]} == {None}
+
+    def test_first_segment_without_files(self, root: Path, build: Build) -> None:
+        shutil.rmtree(root)
+        root.mkdir()
+        index = build(spark_schema(a="long"), {"a": ALL_KINDS})
+        append(index, "0.parquet", a=longs(1, None))
+        reader = opened(root)
+        assert reader.row_of(root / "0.parquet") == 0
+        assert reader.statistics("a") == [Statistics(1, 1, 1, 0)]
+        assert (reader.values("a"), reader.probe(1, "a")) == ([[1]], [True])
+        assert len(reader.row_groups(0, ["a"]) or ()) == 1
+
+    def test_index_of_other_columns_is_not_appended_to(self, root: Path, index: LocalIndex) -> None:
+        index.schema = spark_schema(a="long", s="string", t="long")
+        write(root / "3-0.parquet", a=longs(1), s=pa.array(["x"]), t=longs(9))
+        index.refresh()
+        assert pointer_of(root)["format"] == 3
+        known = opened(root).statistics("t")
+        assert known == [
+            *(Statistics(None, None, rows, 0) for rows in (5, 3, 4, 2, 3)),
+            Statistics(9, 9, 0, 0),
+        ]
 
 
 class TestRowStatistics:

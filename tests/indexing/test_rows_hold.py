@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 import tamis
-from tamis.indexing.build.current_index import load_generation
+from tamis.indexing.build.current_index import load_segments
 from tamis.indexing.format.store import Store
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def write(spark: SparkSession, rng: random.Random, kind: str, options: Any, path
 
 def recorded(path: Path) -> dict[str, dict[str, Any]]:
     store = Store.at(path.as_uri().replace("file:///", "file:/"), None, {})
-    files, _ = load_generation(store, store.pointer())
+    files, _ = load_segments(store, store.pointer())
     for name in files.column_names:
         column = files.column(name)
         if pa.types.is_timestamp(column.type):

@@ -23,7 +23,7 @@ from tamis.indexing.format.layout import POINTER, hidden
 from tamis.indexing.format.specification import SpecificationFile
 from tamis.indexing.problems import IndexMissing, IndexUnusable
 from tamis.indexing.read.open_indexes import Indexes
-from tests.indexing.local import LocalIndex, spark_schema, uri_of
+from tests.indexing.local import LocalIndex, LocalReader, spark_schema, uri_of
 
 SCHEMA = spark_schema(a="long", b="long")
 RICH: dict[str, Any] = {
@@ -224,10 +224,10 @@ class TestAnotherSchema:
         index.build(**RICH)
         overwrite(root)
 
-        def refuse(sql: str, schema: str) -> dict[str, Any]:
+        def refuse(self: LocalReader, sql: str, schema: str) -> dict[str, Any]:
             raise StatisticsIndexError(f"expressions: {sql} cannot be analyzed")
 
-        monkeypatch.setattr(index, "_parse", refuse)
+        monkeypatch.setattr(LocalReader, "_parse", refuse)
         with pytest.warns(UserWarning, match=r"no longer records twice\(a\) \(expressions: "):
             index.refresh()
         assert recorded_parts(index) == ALL[:3]

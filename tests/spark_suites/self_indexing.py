@@ -12,18 +12,16 @@ import json
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tamis._version import __version__
-from tamis.indexing.build.generation import assemble
+from tamis.indexing.build.generation import assemble, pointer_to
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.executor.executor_job import harvest_stream
-from tamis.indexing.format.layout import FORMAT, Pointer, new_generation
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
 from tamis.indexing.read.open_indexes import OpenIndex, open_index
@@ -90,7 +88,7 @@ def index_listing(files: FileKeys, case_sensitive: bool, directory: Path) -> Ope
     unchanged = [i for i, entry in enumerate(entries) if _is_unchanged(systems, entry)]
     if not unchanged:
         return None
-    described = _taken(files, unchanged)
+    described = files.take(np.array(unchanged))
     leaves = _leaves_of_files(systems, [entries[i][0] for i in unchanged], case_sensitive)
     statistics, row_groups = _harvest([entries[i] for i in unchanged], leaves, case_sensitive)
     # The keys are those of the listing, so the footers must belong to the listed files. If a file
@@ -100,25 +98,8 @@ def index_listing(files: FileKeys, case_sensitive: bool, directory: Path) -> Ope
     content = assemble(described, leaves, statistics, row_groups)
     root = files.directories[0]
     store = Store.at(root, directory.as_uri(), {})
-    generation = new_generation()
-    data = store.write_generation(generation, content.files, content.row_groups)
-    store.commit(
-        Pointer(
-            format=FORMAT,
-            tamis=__version__,
-            generation=generation,
-            created=datetime.now(UTC).isoformat(timespec="seconds"),
-            root=root,
-            schema=_NO_COLUMNS,
-            partition_schema=_NO_COLUMNS,
-            case_sensitive=case_sensitive,
-            columns=content.columns,
-            selected=None,
-            totals=content.totals,
-            data=data,
-            problems=content.problems,
-        )
-    )
+    segment = store.write_segment(content.files, content.row_groups)
+    store.commit(pointer_to(segment, content, root, _NO_COLUMNS, _NO_COLUMNS, case_sensitive))
     return open_index(store, str(directory / "cache"))
 
 
@@ -132,17 +113,6 @@ def _is_unchanged(systems: FileSystems, entry: Entry) -> bool:
     except (OSError, ValueError):
         return False
     return info.size == size and info.mtime_ns is not None and info.mtime_ns // 10**6 == mtime
-
-
-def _taken(files: FileKeys, rows: list[int]) -> FileKeys:
-    chosen = pa.array(rows, pa.int64())
-    return FileKeys(
-        files.directories,
-        files.group.take(chosen),
-        files.name.take(chosen),
-        files.size.take(chosen),
-        files.mtime.take(chosen),
-    )
 
 
 def _harvest(

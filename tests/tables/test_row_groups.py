@@ -187,12 +187,12 @@ def test_refresh_restores_the_ranges(scene: Scene) -> None:
 
 
 def _without(monkeypatch: pytest.MonkeyPatch, *names: str) -> None:
-    write = Store.write_generation
+    write = Store.write_segment
 
-    def fewer(self: Store, generation: str, files: pa.Table, groups: pa.Table, *rest: Any) -> Any:
-        return write(self, generation, files, groups.drop_columns(list(names)), *rest)
+    def fewer(self: Store, files: pa.Table, groups: pa.Table, *rest: Any) -> Any:
+        return write(self, files, groups.drop_columns(list(names)), *rest)
 
-    monkeypatch.setattr(Store, "write_generation", fewer)
+    monkeypatch.setattr(Store, "write_segment", fewer)
 
 
 @pytest.mark.parametrize("name", ["midpoint", "start"])
@@ -246,15 +246,15 @@ def test_missing_row_groups_do_not_affect_files(scene: Scene) -> None:
 def test_row_groups_of_other_files_are_ignored(
     scene: Scene, monkeypatch: pytest.MonkeyPatch, spoil: str
 ) -> None:
-    write = Store.write_generation
+    write = Store.write_segment
 
-    def wrong(self: Store, generation: str, files: pa.Table, groups: pa.Table, *rest: Any) -> Any:
+    def wrong(self: Store, files: pa.Table, groups: pa.Table, *rest: Any) -> Any:
         spoilt = groups.slice(1)
         if spoil == "order":
             spoilt = pa.concat_tables([spoilt, groups.slice(0, 1)])
-        return write(self, generation, files, spoilt, *rest)
+        return write(self, files, spoilt, *rest)
 
-    monkeypatch.setattr(Store, "write_generation", wrong)
+    monkeypatch.setattr(Store, "write_segment", wrong)
     scene.index.build()
     answer = scene.ask(("EqualTo", "a", 33), epoch=1)
     assert answer["kept"]["data"] == [[1, 2]]

@@ -69,7 +69,8 @@ class Description:
             "format": "parquet" if self.built_for is None else self.built_for.format,
             "options": {} if self.built_for is None else dict(self.built_for.options),
             "unusable_because": self.unusable_because,
-            "generation": pointer.generation,
+            "generation": pointer.name,
+            "segments": len(pointer.segments),
             "created": pointer.created,
             "tamis": pointer.tamis,
             "files": totals.files,
@@ -78,7 +79,7 @@ class Description:
             "bytes": totals.bytes,
             "unreadable_files": totals.unreadable,
             "problems": list(pointer.problems),
-            "index_bytes": sum(file.size for file in pointer.data.values()),
+            "index_bytes": pointer.size,
             "columns": [
                 {
                     "name": column.leaf.name,
@@ -157,7 +158,7 @@ class Description:
             options = ", ".join(f"{k}={v!r}" for k, v in self.built_for.options.items())
             parts = f"{self.built_for.format}{f' with {options}' if options else ''}"
         head = [
-            f"{self.uri}, generation {pointer.generation}, built {pointer.created}",
+            f"{self.uri}, generation {pointer.name}, built {pointer.created}",
             f"{totals.files:,} files, {totals.rows:,} rows, {parts}, {totals.bytes:,} bytes",
         ]
         if totals.unreadable:

@@ -4,48 +4,44 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 import numpy as np
-import pyarrow as pa
 
-from tamis._version import __version__
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.build.current_index import (
     keys_in_force,
-    load_generation,
+    load_segments,
     reusable_rows,
     selected_leaves,
     staleness,
 )
-from tamis.indexing.build.footer_gaps import gap_entries
-from tamis.indexing.build.generation import Generation, assemble, merge
+from tamis.indexing.build.generation import Generation, assemble, merge, pointer_to
 from tamis.indexing.build.listing import (
     TableListing,
     index_location,
     invalidate,
     list_table,
-    parse_value,
     storage_settings,
 )
 from tamis.indexing.build.row_bounds import unknown_bounds
-from tamis.indexing.build.row_columns import is_of_reader, readable_schema, row_leaves
 from tamis.indexing.build.row_job import CHANGED
+from tamis.indexing.build.segments import append, in_order, with_earlier
+from tamis.indexing.build.table_reader import TableReader
 from tamis.indexing.describe import Description
-from tamis.indexing.executor.columns_schema import Leaf, leaves_of
-from tamis.indexing.format.entry_statistics import RowStatistics, timed
-from tamis.indexing.format.layout import COUNTED_FORMAT, FORMAT, Pointer
+from tamis.indexing.executor.columns_schema import Leaf
+from tamis.indexing.format.layout import COUNTED_FORMAT, Pointer, born_at
 from tamis.indexing.format.recording_spec import (
     Columns,
     Entry,
     Expressions,
     RecordingSpec,
-    Schema,
-    entries_of,
     requested_statistics,
     union_of,
 )
@@ -57,7 +53,7 @@ from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten
 from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.reader_options import FILE as READING
-from tamis.indexing.read.reader_options import Reading, reading_in, refusal
+from tamis.indexing.read.reader_options import Reading, reading_in
 from tamis.indexing.storage import StorageUnreachableError
 
 if TYPE_CHECKING:
@@ -66,16 +62,6 @@ if TYPE_CHECKING:
 
 #: Columns whose footer statistics are read; None: all.
 Selected: TypeAlias = Sequence[str] | None
-#: Why statistics that read a timestamp cannot be recorded.
-_OF_ORC: Final = (
-    "reads an ORC timestamp. Its value depends on the time zone of the JVM that reads it, so it "
-    "cannot be recorded: leave it out"
-)
-_OF_TEXT: Final = (
-    "reads a date or timestamp of a text file. Its value may depend on the current day (10:30 is a "
-    "time of today), so it cannot be recorded: set the option timestampFormat of the reader, and "
-    "do not use the time parser policy LEGACY, or leave it out"
-)
 #: Attempts to write a specification while other processes commit builds.
 _ATTEMPTS: Final = 10
 
@@ -99,7 +85,7 @@ class Index:
 
     @property
     def is_changed(self) -> bool:
-        """Whether this object has committed a new generation of the index, or dropped it."""
+        """Whether this object has changed the index or dropped it."""
         return self._is_changed
 
     def __repr__(self) -> str:
@@ -174,8 +160,9 @@ class Index:
         if requested is None:
             return self._build(listing, selected, more)
         before, spec = requested
-        self._entries(listing, more)  # a missing column is an error only if it is requested now
-        selected_leaves(_leaves_of(listing), selected)
+        table = self._reader_of(listing)
+        table.entries(more)  # a missing column is an error only if it is requested now
+        selected_leaves(table.leaves, selected)
         if selected is not None and before is not None:
             selected = [*before, *(each for each in selected if each not in before)]
         else:
@@ -187,27 +174,21 @@ class Index:
     def _build(
         self, listing: TableListing, selected: Selected, spec: RecordingSpec, lenient: bool = False
     ) -> Index:
-        """Build and commit a new generation.
+        """Build and commit an index of one segment.
 
         Args:
             lenient: Warn of columns that the table does not have, instead of raising an error.
         """
-        _require_indexable(listing, self._target)
+        table = self._reader_of(listing)
         if listing.reading is not None:  # everything is from rows
             spec = msgspec.structs.replace(spec, fills_gaps=False)
         gone: dict[str, str] | None = {} if lenient else None
-        leaves = selected_leaves(_leaves_of(listing), selected, gone)
+        leaves = selected_leaves(table.leaves, selected, gone)
         if gone and not leaves:  # none of the selected columns is left
-            leaves, selected = _leaves_of(listing), None
-        entries = self._entries(listing, spec, gone)
-        everything = np.arange(len(listing.snapshot.files))
-        read = self._read(listing, everything, leaves)
-        content = assemble(listing.snapshot.files, leaves, *read)
-        parts = None
-        if spec:
-            found, rows = self._of_rows(listing, spec, entries, leaves, content.files, everything)
-            parts = encode(spec, timed(found, rows), rows.parts, len(everything))
-        self._commit(listing, selected, content, parts)
+            leaves, selected = table.leaves, None
+        content, recorded = table.everything(leaves, spec, table.entries(spec, gone))
+        parts = encode(recorded.entries, recorded.parts, len(content.files))
+        self._commit(listing, selected, content, spec, parts)
         self._warn_of(gone, stacklevel=4)
         return self
 
@@ -231,8 +212,9 @@ class Index:
         built as by `build` without arguments, with a warning. Columns that were dropped from the
         table cause a warning, too.
         """
+        started = datetime.now(UTC)
         listing = self._list()
-        _require_indexable(listing, self._target)
+        table = self._reader_of(listing)
         store = self._store(listing)
         held = _held_by(store)
         if held is None:
@@ -246,56 +228,110 @@ class Index:
                 )
             default = None, RecordingSpec(fills_gaps=True)
             return self._build(listing, *(requested or default), lenient=True)
-        old, recording, reading = held
-        selected = old.selected
-        spec = RecordingSpec() if recording is None else recording.spec
+        old = held.pointer
+        if (born_at(old.name) or started) > started:
+            return self.refresh()  # the listing may lack files that another process has indexed
         gone: dict[str, str] = {}
-        leaves = selected_leaves(_leaves_of(listing), selected, gone)
-        entries = self._entries(listing, spec, gone)
-        before = () if recording is None else recording.entries
-        requested_before = [entry.meaning for entry in before if not entry.fills_gap]
+        leaves = selected_leaves(table.leaves, old.selected, gone)
+        entries = table.entries(held.spec, gone)
         if (
             old.format < COUNTED_FORMAT
-            or reading != listing.reading
+            or held.reading != listing.reading
             or old.case_sensitive != listing.case_sensitive
             or not set(leaves) <= {entry.leaf for entry in old.columns}
-            or [entry.meaning for entry in entries] != requested_before
+            or [entry.meaning for entry in entries]
+            != [entry.meaning for entry in held.entries if not entry.fills_gap]
         ):
-            return self._build(listing, selected, spec, lenient=True)
+            return self._build(listing, old.selected, held.spec, lenient=True)
         try:
-            old_files, old_row_groups = load_generation(store, old)
-            old_parts = {
-                entry.meaning: load(store, old, k, entry) for k, entry in enumerate(before)
-            }
+            store.verify(old)
+            again = None if listing.reading is None else CHANGED
+            rows = reusable_rows(listing.snapshot.files, store, old, again)
+            new = np.flatnonzero(rows < 0)
+            if self._has_grown(listing, old, leaves, len(rows) - len(new)):
+                if not len(new):
+                    self._keep_specification(listing, store)  # the index is current
+                elif not self._append(table.only(new), store, held, entries):
+                    return self.refresh()  # another process has changed the index meanwhile
+                self._warn_of(gone, stacklevel=3)
+                return self
+            self._rewrite(table, store, held, leaves, entries, rows)
         except IndexUnusable as problem:
             if problem.code == "index.damaged":
-                return self._build(listing, selected, spec, lenient=True)
+                return self._build(listing, old.selected, held.spec, lenient=True)
             raise
-        again = None if listing.reading is None else CHANGED
-        rows = reusable_rows(listing.snapshot.files, old_files, again)
-        changed = np.flatnonzero(rows < 0)
-        new_files, new_row_groups = self._read(listing, changed, leaves)
-        merged = merge(old_files, old_row_groups, rows, new_files, new_row_groups, leaves)
-        content = assemble(listing.snapshot.files, leaves, *merged)
-        parts = None
-        if spec:
-            gaps = [entry for entry in before if entry.fills_gap]
-            found, fresh = self._of_rows(
-                listing, spec, entries, leaves, content.files, changed, gaps
-            )
-            both = [
-                merge_parts(
-                    entry,
-                    old_parts.get(entry.meaning) or unknown_bounds(entry, len(old_files)),
-                    rows,
-                    now,
-                )
-                for entry, now in zip(found, fresh.parts, strict=True)
-            ]
-            parts = encode(spec, timed(found, fresh), both, len(rows))
-        self._commit(listing, selected, content, parts)
         self._warn_of(gone, stacklevel=3)
         return self
+
+    @staticmethod
+    def _has_grown(
+        listing: TableListing, old: Pointer, leaves: Sequence[Leaf], unchanged: int
+    ) -> bool:
+        """Return whether files were only added, and segments of them fit the index.
+
+        Args:
+            listing: The files.
+            old: The index.
+            leaves: The columns that it describes now.
+            unchanged: The number of listed files that the index describes.
+        """
+        return (
+            unchanged == old.totals.files
+            and leaves == tuple(entry.leaf for entry in old.columns)
+            and (listing.schema, listing.partition_schema) == (old.schema, old.partition_schema)
+        )
+
+    def _append(
+        self, new: TableReader, store: Store, held: _Held, entries: Sequence[Entry]
+    ) -> bool:
+        """Append a segment of new files; return whether the index has it now."""
+        old = held.pointer
+        leaves = [entry.leaf for entry in old.columns]
+        content, recorded = new.everything(leaves, held.spec, entries, held.gaps)
+        recorded = in_order(held.entries, recorded, len(content.files))
+        parts = encode(recorded.entries, recorded.parts, len(content.files))
+        tables, raw = parts.data(held.spec, with_earlier(held.entries, parts.entries))
+        with self._writing(store):
+            segment = store.write_segment(
+                content.files, content.row_groups, tables, raw if held.recording else {}
+            )
+            replaced = append(store, old, segment, content)
+        if replaced is None:
+            return False
+        self._finish(new.listing, store, replaced)
+        return True
+
+    def _rewrite(
+        self,
+        table: TableReader,
+        store: Store,
+        held: _Held,
+        leaves: Sequence[Leaf],
+        entries: Sequence[Entry],
+        rows: np.ndarray,
+    ) -> None:
+        """Build the index from what the old one knows, and from the files at `rows` < 0."""
+        old, listing = held.pointer, table.listing
+        old_files, old_row_groups = load_segments(store, old)
+        old_parts = {
+            entry.meaning: load(store, old, k, entry) for k, entry in enumerate(held.entries)
+        }
+        new = np.flatnonzero(rows < 0)
+        new_files, new_row_groups = table.read(new, leaves)
+        merged = merge(old_files, old_row_groups, rows, new_files, new_row_groups, leaves)
+        content = assemble(listing.snapshot.files, leaves, *merged)
+        recorded = table.rows(new, leaves, held.spec, entries, content.files, held.gaps)
+        both = [
+            merge_parts(
+                entry,
+                old_parts.get(entry.meaning) or unknown_bounds(entry, len(old_files)),
+                rows,
+                part,
+            )
+            for entry, part in zip(recorded.entries, recorded.parts, strict=True)
+        ]
+        parts = encode(recorded.entries, both, len(rows))
+        self._commit(listing, old.selected, content, held.spec, parts)
 
     def describe(self) -> Description:
         """Return what the index holds, and how many files have changed since it was built."""
@@ -368,7 +404,7 @@ class Index:
         store = self._store(listing)
         held = _held_by(store)
         if held is not None:
-            return _request_of(*held[:2])
+            return held.pointer.selected, held.spec
         specification = self._specification(listing)
         kept = None if specification is None else specification.read()
         if kept is not None:
@@ -380,9 +416,9 @@ class Index:
             return None
 
     def _keep_specification(self, listing: TableListing, store: Store) -> None:
-        """Write the specification of the current generation, whichever process built it.
+        """Write the specification of the current index, whichever process built it.
 
-        Of concurrent builds, the one that ends last finds the current generation and keeps that.
+        Of concurrent builds, the one that ends last finds the current index and keeps that.
         """
         file = self._specification(listing)
         if file is None:
@@ -392,15 +428,18 @@ class Index:
                 held = _held_by(store)
                 if held is None:
                     return
-                pointer = held[0]
-                selected, spec = _request_of(*held[:2])
-                columns = None if selected is None else tuple(selected)
+                pointer = held.pointer
                 file.write(
                     Specification(
-                        SPECIFICATION_FORMAT, file.root, pointer.generation, columns, spec
+                        SPECIFICATION_FORMAT,
+                        file.root,
+                        pointer.name,
+                        pointer.selected,
+                        held.spec,
                     )
                 )
-                if store.generation_in_force() == pointer.generation:
+                current = store.current()
+                if current is not None and current.name == pointer.name:
                     return
         except (OSError, StatisticsIndexError) as problem:
             warnings.warn(
@@ -411,156 +450,78 @@ class Index:
                 stacklevel=5,
             )
 
-    def _read(
-        self, listing: TableListing, ordinals: np.ndarray, leaves: Sequence[Leaf]
-    ) -> tuple[pa.Table, pa.Table]:
-        from tamis.indexing.build.jobs import read_footers, read_rows
-
-        if listing.reading is not None:
-            schema = _schema_of(listing)
-            rows = read_rows(self._spark, self._target, listing, ordinals, leaves, schema)
-            return rows.files, rows.row_groups
-        harvested = read_footers(
-            self._spark,
-            listing.snapshot.files,
-            ordinals,
-            leaves,
-            listing.case_sensitive,
-            storage_settings(self._spark),
-        )
-        return harvested.files, harvested.row_groups
-
-    def _entries(
-        self, listing: TableListing, spec: RecordingSpec, gone: dict[str, str] | None = None
-    ) -> tuple[Entry, ...]:
-        """Return the entries of row statistics; see `entries_of`."""
-        if not spec:
-            return ()
-        schema, leaves = _schema_of(listing), _leaves_of(listing)
-        entries = entries_of(spec, leaves, schema, self._parse, gone)
-        if listing.reading is None:
-            return entries
-        for entry in entries:
-            if is_of_reader(entry, listing.reading):
-                why = _OF_ORC if listing.reading.format == "orc" else _OF_TEXT
-                raise StatisticsIndexError(f"{entry.name} {why}")
-        # bounds of columns are in the index already
-        return tuple(entry for entry in entries if entry.path is None or entry.kind != "bounds")
-
-    def _parse(self, sql: str, schema: str) -> dict[str, Any]:
-        return parse_value(self._spark, sql, schema)
-
-    def _of_rows(
-        self,
-        listing: TableListing,
-        spec: RecordingSpec,
-        entries: Sequence[Entry],
-        leaves: Sequence[Leaf],
-        files: pa.Table,
-        ordinals: np.ndarray,
-        gaps_before: Sequence[Entry] = (),
-    ) -> tuple[list[Entry], RowStatistics]:
-        """Return the statistics from the rows of the files at these ordinals, with their entries.
-
-        Args:
-            listing: The files.
-            spec: What to record.
-            entries: The entries that were requested.
-            leaves: The described columns.
-            files: The footer statistics of all files.
-            ordinals: The files to read.
-            gaps_before: The entries that fill gaps of other files.
-        """
-        rows = RowStatistics((), ())
-        if entries:
-            rows = self._aggregate(listing, ordinals, files, entries)
-        if not spec.fills_gaps:
-            return list(entries), rows
-        bounded = {entry.path for entry in entries if entry.kind == "bounds"}
-        candidates = [
-            entry for entry in gap_entries(leaves, _schema_of(listing)) if entry.path not in bounded
-        ]
-        filled, more, problems = self._fill_gaps(listing, ordinals, files, candidates, gaps_before)
-        for why, names in problems.items():
-            warnings.warn(
-                f"the footers of {', '.join(names)} do not suffice, and the index of "
-                f"{self._target} lacks bounds from their rows ({why}). Everything else is indexed. "
-                "To try again, run add(); to leave these columns out, pass fill_gaps=False.",
-                stacklevel=5,
-            )
-        both = RowStatistics((*rows.parts, *more.parts), (*rows.seconds, *more.seconds))
-        return [*entries, *filled], both
-
-    def _fill_gaps(
-        self,
-        listing: TableListing,
-        ordinals: np.ndarray,
-        files: pa.Table,
-        candidates: Sequence[Entry],
-        known: Sequence[Entry],
-    ) -> tuple[list[Entry], RowStatistics, dict[str, list[str]]]:
-        """Fill the gaps of these files: see `jobs.fill_gaps`."""
-        from tamis.indexing.build.jobs import fill_gaps
-
-        return fill_gaps(self._spark, self._target, listing, candidates, files, ordinals, known)
-
-    def _aggregate(
-        self,
-        listing: TableListing,
-        ordinals: np.ndarray,
-        files: pa.Table,
-        entries: Sequence[Entry],
-    ) -> RowStatistics:
-        """Aggregate the rows of the listed files at these ordinals with Spark."""
-        from tamis.indexing.build.jobs import aggregate_rows
-
-        records = files.column("num_records").take(pa.array(ordinals)).to_pylist()
-        return aggregate_rows(self._spark, self._target, listing, ordinals, records, entries)
+    def _reader_of(self, listing: TableListing) -> TableReader:
+        return TableReader(self._spark, self._target, listing)
 
     def _commit(
         self,
         listing: TableListing,
-        columns: Selected,
+        selected: Selected,
         content: Generation,
-        parts: Parts | None = None,
+        spec: RecordingSpec,
+        parts: Parts,
     ) -> None:
+        """Write and commit an index of one segment."""
         store = self._store(listing)
-        before = store.generation_in_force()
-        try:
-            generation = store.new_generation()
-            more, raw = ({}, {}) if parts is None else (parts.tables, parts.raw)
-            if listing.reading is not None:
-                raw = {**raw, READING: memoryview(msgspec.json.encode(listing.reading))}
-            data = store.write_generation(generation, content.files, content.row_groups, more, raw)
+        before = store.current()
+        tables, raw = parts.data(spec) if spec else ({}, {})
+        if listing.reading is not None:
+            raw = {**raw, READING: memoryview(msgspec.json.encode(listing.reading))}
+        with self._writing(store):
+            segment = store.write_segment(content.files, content.row_groups, tables, raw)
             store.commit(
-                Pointer(
-                    format=FORMAT,
-                    tamis=__version__,
-                    generation=generation,
-                    created=datetime.now(UTC).isoformat(timespec="seconds"),
-                    root=listing.root,
-                    schema=listing.schema,
-                    partition_schema=listing.partition_schema,
-                    case_sensitive=listing.case_sensitive,
-                    columns=content.columns,
-                    selected=None if columns is None else tuple(columns),
-                    totals=content.totals,
-                    data=data,
-                    problems=content.problems,
+                pointer_to(
+                    segment,
+                    content,
+                    listing.root,
+                    listing.schema,
+                    listing.partition_schema,
+                    listing.case_sensitive,
+                    selected,
                 )
             )
+        self._finish(listing, store, before)
+
+    @contextmanager
+    def _writing(self, store: Store) -> Iterator[None]:
+        try:
+            yield
         except OSError as problem:
             raise StatisticsIndexError(
                 f"the index cannot be written to {store.uri} ({problem}): make it writable, or set "
                 "spark.tamis.index.location to a directory that is writable"
             ) from problem
+
+    def _finish(self, listing: TableListing, store: Store, before: Pointer | None) -> None:
+        """Clean up after a commit, and let the session see it."""
         self._is_changed = True
-        store.remove_old_generations(but=before)
+        store.remove_old_segments(before)
         self._keep_specification(listing, store)
         invalidate(self._spark, listing.root)
 
 
-def _held_by(store: Store) -> tuple[Pointer, Recording | None, Reading | None] | None:
+@dataclass(frozen=True)
+class _Held:
+    """What an index holds: its pointer, row statistics, and how Spark reads files of its format."""
+
+    pointer: Pointer
+    recording: Recording | None
+    reading: Reading | None
+
+    @property
+    def spec(self) -> RecordingSpec:
+        return RecordingSpec() if self.recording is None else self.recording.spec
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return () if self.recording is None else self.recording.entries
+
+    @property
+    def gaps(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.fills_gap]
+
+
+def _held_by(store: Store) -> _Held | None:
     """Return what the index holds; None if it is missing or damaged.
 
     Raises:
@@ -568,7 +529,7 @@ def _held_by(store: Store) -> tuple[Pointer, Recording | None, Reading | None] |
     """
     try:
         pointer = store.pointer()
-        return pointer, recording_of(store, pointer), reading_in(store, pointer)
+        return _Held(pointer, recording_of(store, pointer), reading_in(store, pointer))
     except IndexUnusable as problem:
         if problem.code in ("index.missing", "index.damaged"):
             return None
@@ -580,26 +541,3 @@ def _text_of(path_or_table: str | os.PathLike[str]) -> str:
     if isinstance(path_or_table, PurePath):
         return os.path.abspath(path_or_table)
     return os.fspath(path_or_table)
-
-
-def _request_of(pointer: Pointer, recording: Recording | None) -> tuple[Selected, RecordingSpec]:
-    return pointer.selected, RecordingSpec() if recording is None else recording.spec
-
-
-def _require_indexable(listing: TableListing, target: str) -> None:
-    why = None if listing.reading is None else refusal(listing.reading, listing.overlapping)
-    if why is not None:
-        raise StatisticsIndexError(f"the index of {target} cannot be built: {why}")
-
-
-def _leaves_of(listing: TableListing) -> tuple[Leaf, ...]:
-    if listing.reading is None:
-        return leaves_of(listing.schema)
-    return row_leaves(listing.schema, listing.reading, listing.malformed)
-
-
-def _schema_of(listing: TableListing) -> Schema:
-    schema = listing.schema
-    if listing.reading is not None:
-        schema = readable_schema(schema, listing.malformed)
-    return Schema(schema, listing.partition_schema, listing.case_sensitive)

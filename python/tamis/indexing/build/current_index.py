@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import get_close_matches
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +18,9 @@ from tamis.indexing.read import freshness
 from tamis.indexing.read.freshness import Staleness
 from tamis.indexing.read.snapshot import FileKeys
 
-__all__ = ["keys_in_force", "load_generation", "reusable_rows", "selected_leaves", "staleness"]
+__all__ = ["keys_in_force", "load_segments", "reusable_rows", "selected_leaves", "staleness"]
+
+_KEY: Final = ("directory", "name", "size", "mtime")
 
 
 def selected_leaves(
@@ -52,20 +55,14 @@ def selected_leaves(
     return tuple(chosen)
 
 
-def load_generation(store: Store, pointer: Pointer) -> tuple[pa.Table, pa.Table]:
-    """Return the files and row groups of a generation, with all columns."""
-    checksums = store.checksums(pointer)
-    files, row_groups = (
-        store.columns(pointer, checksums[name], name, checksums[name].chunks)
-        for name in (FILES, ROW_GROUPS)
-    )
-    return files, row_groups
+def load_segments(store: Store, pointer: Pointer) -> tuple[pa.Table, pa.Table]:
+    """Return the files and row groups of an index, with all columns."""
+    return store.columns(pointer, FILES), store.columns(pointer, ROW_GROUPS)
 
 
 def keys_in_force(store: Store, pointer: Pointer) -> FileKeys:
-    """Return the keys of the files that a generation describes."""
-    names = ["directory", "name", "size", "mtime"]
-    return _keys_of(store.columns(pointer, store.checksums(pointer)[FILES], FILES, names))
+    """Return the keys of the files that an index describes."""
+    return _keys_of(store.columns(pointer, FILES, _KEY))
 
 
 def _keys_of(files: pa.Table) -> FileKeys:
@@ -79,19 +76,27 @@ def _keys_of(files: pa.Table) -> FileKeys:
     )
 
 
-def reusable_rows(listing: FileKeys, old_files: pa.Table, problem: str | None = None) -> np.ndarray:
-    """Return the old row of every listed file that still describes it, or -1.
+def reusable_rows(
+    listing: FileKeys, store: Store, pointer: Pointer, problem: str | None = None
+) -> np.ndarray:
+    """Return the row of the index for every listed file that it still describes, or -1.
 
     Files that could not be read get -1, to be read again. If `problem` is given, only those with
     that problem do.
+
+    Raises:
+        IndexUnusable: The index cannot be read.
     """
-    rows = freshness.match(listing, _keys_of(old_files))
+    known = store.columns(pointer, FILES, [*_KEY, "num_records", "problem"])
+    rows = freshness.match(listing, _keys_of(known))
     if rows is None:
         rows = np.arange(len(listing))
-    unread = old_files.column("num_records").is_null().to_numpy()
+    if not len(known):
+        return rows
+    unread = known.column("num_records").is_null().to_numpy()
     if problem is not None:
-        unread = pc.fill_null(pc.equal(old_files.column("problem"), problem), False).to_numpy()
-    return np.where((rows >= 0) & ~unread[rows], rows, freshness.UNMATCHED) if len(unread) else rows
+        unread = pc.fill_null(pc.equal(known.column("problem"), problem), False).to_numpy()
+    return np.where((rows >= 0) & ~unread[rows], rows, freshness.UNMATCHED)
 
 
 def staleness(listing: FileKeys, indexed: FileKeys) -> Staleness:

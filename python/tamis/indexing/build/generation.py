@@ -10,12 +10,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis._version import __version__
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.executor.executor_job import row_groups_table
-from tamis.indexing.format.layout import ColumnEntry, Totals
+from tamis.indexing.format.layout import (
+    ONE_SEGMENT_FORMAT,
+    ColumnEntry,
+    Pointer,
+    Segment,
+    Totals,
+    now,
+)
 from tamis.indexing.read.snapshot import FileKeys
 
-_MAX_PROBLEMS = 20
+MAX_PROBLEMS = 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,8 +75,35 @@ def assemble(
         ),
         tuple(
             f"{row['directory']}/{row['name']}: {row['problem']}"
-            for row in problems.slice(0, _MAX_PROBLEMS).to_pylist()
+            for row in problems.slice(0, MAX_PROBLEMS).to_pylist()
         ),
+    )
+
+
+def pointer_to(
+    segment: Segment,
+    content: Generation,
+    root: str,
+    schema: str,
+    partition_schema: str,
+    case_sensitive: bool,
+    selected: Sequence[str] | None = None,
+) -> Pointer:
+    """Return the pointer to an index of one segment. The arguments are fields of `Pointer`."""
+    return Pointer(
+        format=ONE_SEGMENT_FORMAT,
+        tamis=__version__,
+        generation=segment.directory,
+        created=now(),
+        root=root,
+        schema=schema,
+        partition_schema=partition_schema,
+        case_sensitive=case_sensitive,
+        columns=content.columns,
+        selected=None if selected is None else tuple(selected),
+        totals=content.totals,
+        data=segment.data,
+        problems=content.problems,
     )
 
 
@@ -79,7 +114,7 @@ def _entry(leaf: Leaf, files: pa.Table) -> ColumnEntry:
     bounded = pc.sum(pc.and_(pc.is_valid(low), pc.is_valid(high))).as_py() or 0
     counted = len(nulls) - nulls.null_count
     usable = counted == len(nulls) and not pc.any(pc.less(nulls, 0)).as_py()
-    total = pc.sum(nulls).as_py() if usable else None
+    total = (pc.sum(nulls).as_py() or 0) if usable else None
     return ColumnEntry(leaf.path, leaf.type, leaf.has_default, bounded, counted, total)
 
 

@@ -129,7 +129,9 @@ def read_rows(
     if pattern is not None:
         text = _everything(spark, path_or_table, listing, as_lines=True)
         lines = text.withColumn("suspicious", ~text[text.columns[0]].rlike(pattern))
-    files = harvest_rows(spark, frame, keys, ordinals, columns, schema, malformed, watch, lines)
+    files = harvest_rows(
+        spark, frame, keys, listing.all_files, ordinals, columns, schema, malformed, watch, lines
+    )
     return Harvest(files, no_row_groups(columns))
 
 
@@ -167,7 +169,9 @@ def aggregate_rows(
     frame = _everything(spark, path_or_table, listing)
     watch = partial(progress_of, spark.sparkContext)
     keys = listing.snapshot.files
-    return row_aggregation.aggregate(spark, frame, keys, ordinals, num_records, entries, watch)
+    return row_aggregation.aggregate(
+        spark, frame, keys, listing.all_files, ordinals, num_records, entries, watch
+    )
 
 
 def _refusals(
@@ -231,7 +235,9 @@ def fill_gaps(
         try:
             records = files.column("num_records").take(pa.array(places)).to_pylist()
             keys = listing.snapshot.files
-            return row_aggregation.aggregate(spark, rows(), keys, places, records, chosen, watch)
+            return row_aggregation.aggregate(
+                spark, rows(), keys, listing.all_files, places, records, chosen, watch
+            )
         except StatisticsIndexError as problem:
             return give_up(str(problem), places, chosen)
         except Exception as problem:  # an error of Spark or py4j; the footers are read already

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
+
+import numpy as np
+import numpy.typing as npt
 
 from tamis.errors import WITHOUT_TAMIS, StatisticsIndexError, some_of
 from tamis.indexing.build.spark_errors import causes, unlogged_errors
 from tamis.indexing.read.reader_options import Reading, reading_of
-from tamis.indexing.read.snapshot import Snapshot, open_snapshot
+from tamis.indexing.read.snapshot import FileKeys, Snapshot, open_snapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -47,6 +50,7 @@ class TableListing:
         loaded: The DataFrame that reads them.
         malformed: The column of `loaded` that has the malformed records of text files.
         overlapping: A partition column is also a column of the files.
+        whole: All files of the table if the snapshot has only some of them.
     """
 
     root: str
@@ -58,6 +62,16 @@ class TableListing:
     loaded: DataFrame | None = None
     malformed: str | None = None
     overlapping: bool = False
+    whole: FileKeys | None = None
+
+    @property
+    def all_files(self) -> FileKeys:
+        return self.snapshot.files if self.whole is None else self.whole
+
+    def only(self, ordinals: npt.NDArray[np.int64]) -> TableListing:
+        """Return the listing of some of the files."""
+        some = Snapshot(self.snapshot.files.take(ordinals), self.snapshot.partitions)
+        return replace(self, snapshot=some, whole=self.all_files)
 
 
 def list_table(

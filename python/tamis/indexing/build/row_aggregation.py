@@ -56,6 +56,7 @@ def aggregate(
     spark: SparkSession,
     frame: DataFrame,
     keys: FileKeys,
+    everything: FileKeys,
     ordinals: npt.NDArray[np.int64],
     num_records: Sequence[int | None],
     entries: Sequence[Entry],
@@ -67,6 +68,7 @@ def aggregate(
         spark: The session.
         frame: All rows of the table.
         keys: The keys of the listed files.
+        everything: The keys of all files of the table.
         ordinals: The ordinals of the files to aggregate.
         num_records: The number of rows of each of them; None: unknown.
         entries: What to record.
@@ -77,7 +79,7 @@ def aggregate(
     """
     if len(ordinals) == 0 or not entries:
         return RowStatistics(tuple(map(_nothing, entries)), (0.0,) * len(entries))
-    job = Job(spark, frame, keys, ordinals, num_records, watch)
+    job = Job(spark, frame, keys, everything, ordinals, num_records, watch)
     try:
         return job.run(entries)
     except StatisticsIndexError:
@@ -112,6 +114,7 @@ class Job:
         spark: SparkSession,
         frame: DataFrame,
         keys: FileKeys,
+        everything: FileKeys,
         ordinals: npt.NDArray[np.int64],
         num_records: Sequence[int | None] | None,
         watch: Watch,
@@ -120,8 +123,9 @@ class Job:
         self.is_counting = num_records is None
         counts = [None] * len(ordinals) if num_records is None else num_records
         self.records = np.array([-1 if n is None else n for n in counts], np.int64)
-        self.everything = keys.uris()
-        self.uris = [self.everything[i] for i in ordinals]
+        self.everything = everything.uris()
+        listed = self.everything if keys is everything else keys.uris()
+        self.uris = [listed[i] for i in ordinals]
         self.sizes = keys.size.take(pa.array(ordinals)).to_pylist()
         self.mtimes = keys.mtime.take(pa.array(ordinals)).to_pylist()
 

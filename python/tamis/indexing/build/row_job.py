@@ -44,6 +44,7 @@ def harvest_rows(
     spark: SparkSession,
     frame: DataFrame,
     keys: FileKeys,
+    everything: FileKeys,
     ordinals: npt.NDArray[np.int64],
     leaves: Sequence[Leaf],
     schema: Schema,
@@ -57,6 +58,7 @@ def harvest_rows(
         spark: The session.
         frame: All rows of the table, with the column `malformed` if the files are text.
         keys: The keys of the listed files.
+        everything: The keys of all files of the table.
         ordinals: The ordinals of the files to read.
         leaves: The columns to describe.
         schema: The columns of the table.
@@ -68,7 +70,7 @@ def harvest_rows(
         StatisticsIndexError: Spark cannot read the files.
     """
     entries = [column_entry("bounds", leaf, schema) for leaf in leaves]
-    job = Job(spark, frame, keys, ordinals, None, watch)
+    job = Job(spark, frame, keys, everything, ordinals, None, watch)
     if not len(ordinals):
         return _table(ordinals, leaves, entries, job, None)
     # Count the other columns as well: a parser does not notice that a value does not parse if the
@@ -93,7 +95,9 @@ def harvest_rows(
         suspicious: set[int] = set()
         if lines is not None:
             with watch(f"checking the quotes of {len(ordinals)} files"):
-                suspicious = _suspicious(Job(spark, lines, keys, ordinals, None, watch), places)
+                suspicious = _suspicious(
+                    Job(spark, lines, keys, everything, ordinals, None, watch), places
+                )
     except Exception as problem:  # an error of PySpark or of py4j
         fix = "repair or remove the file that fails, or pass a schema and options that fit it"
         raise failed("the rows of the files", problem, fix) from problem

@@ -11,7 +11,7 @@ import pyarrow as pa
 from tamis.indexing.format import blooms, value_lists
 from tamis.indexing.format.recording_spec import Entry
 
-__all__ = ["Columns", "RowStatistics", "timed"]
+__all__ = ["Columns", "Recorded", "RowStatistics", "timed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,14 @@ class RowStatistics:
 
     parts: tuple[Columns, ...]
     seconds: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """Entries and the statistics of each."""
+
+    entries: tuple[Entry, ...]
+    parts: tuple[Columns, ...]
 
 
 def timed(entries: Sequence[Entry], rows: RowStatistics) -> tuple[Entry, ...]:

@@ -1,8 +1,10 @@
-"""The durable form of row statistics, stored in the directory of a generation.
+"""The durable form of row statistics, stored in the directory of a segment.
 
 In storage every name begins with an underscore (`layout.hidden`).
 
-recorded.json       the entries and the request that they resolve, with a separate format number
+recorded.json       the entries and the request that they resolve, with a separate format number.
+                    That of the last segment is in force: it has the entries of all segments, with
+                    the same numbers.
 recorded.stats      Parquet, one row per file: `<k>.min`, `<k>.max`, `<k>.null_count`,
                     `<k>.nan_count`, `<k>.attained` for bounds; `<k>.size` for filters (blocks)
                     and lists (values), null if there is none
@@ -12,7 +14,7 @@ recorded.stats      Parquet, one row per file: `<k>.min`, `<k>.max`, `<k>.null_c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import msgspec
@@ -26,7 +28,8 @@ from tamis.files.columns import plain
 from tamis.indexing.executor.columns_schema import arrow_type
 from tamis.indexing.format import blooms, value_lists
 from tamis.indexing.format.entry_statistics import Columns
-from tamis.indexing.format.layout import Checksums, Pointer
+from tamis.indexing.format.layout import RECORDED as TABLE
+from tamis.indexing.format.layout import Pointer
 from tamis.indexing.format.recording_spec import Entry, RecordingSpec
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
@@ -37,6 +40,7 @@ __all__ = [
     "TABLE",
     "Parts",
     "Recording",
+    "bits",
     "encode",
     "load",
     "merge",
@@ -45,7 +49,6 @@ __all__ = [
 
 FORMAT = 1
 ENTRIES = "recorded.json"
-TABLE = "recorded.stats"
 _BOUNDS = ("min", "max", "null_count", "nan_count", "attained")
 
 
@@ -59,10 +62,30 @@ class Recording(msgspec.Struct, frozen=True):
 
 @dataclass(frozen=True)
 class Parts:
-    """A recording as files of a generation: tables and raw bytes, by name."""
+    """The row statistics of some files as data files of a segment.
 
+    Attributes:
+        entries: The entries, with the number of files for which each is known, and its size.
+        tables: Tables, by name.
+        raw: Raw bytes, by name.
+    """
+
+    entries: tuple[Entry, ...]
     tables: dict[str, pa.Table]
     raw: dict[str, memoryview]
+
+    def data(
+        self, spec: RecordingSpec, entries: Sequence[Entry] | None = None
+    ) -> tuple[dict[str, pa.Table], dict[str, memoryview]]:
+        """Return tables and raw bytes, including the list of entries.
+
+        Args:
+            spec: What was requested.
+            entries: The same entries, with the files of all segments. None: there are no others.
+        """
+        listed = self.entries if entries is None else tuple(entries)
+        content = msgspec.json.encode(Recording(FORMAT, spec, listed))
+        return self.tables, {ENTRIES: memoryview(content), **self.raw}
 
 
 class _Format(msgspec.Struct):
@@ -70,14 +93,15 @@ class _Format(msgspec.Struct):
 
 
 def recording_of(store: Store, pointer: Pointer) -> Recording | None:
-    """Return the recording of a generation; None if it has none.
+    """Return the recording of an index; None if it has none.
 
     Raises:
         IndexUnusable: The recording cannot be read, or a newer version of tamis wrote it.
     """
-    if ENTRIES not in pointer.data:
+    segment = next((each for each in reversed(pointer.segments) if ENTRIES in each.data), None)
+    if segment is None:
         return None
-    content = b"".join(store.pieces(pointer, ENTRIES))
+    content = b"".join(store.pieces(pointer, segment, ENTRIES))
     try:
         written = msgspec.json.decode(content, type=_Format).format
         if written > FORMAT:
@@ -93,10 +117,8 @@ def recording_of(store: Store, pointer: Pointer) -> Recording | None:
         raise store.damaged(f"{ENTRIES}: {problem}") from problem
 
 
-def encode(
-    spec: RecordingSpec, entries: Sequence[Entry], parts: Sequence[Columns], files: int
-) -> Parts:
-    """Encode a recording as files, with the size and the number of files of each entry."""
+def encode(entries: Sequence[Entry], parts: Sequence[Columns], files: int) -> Parts:
+    """Encode the statistics of some files."""
     table: dict[str, pa.Array] = {"file": pa.array(np.arange(files), pa.int64())}
     tables: dict[str, pa.Table] = {}
     raw: dict[str, memoryview] = {}
@@ -104,10 +126,9 @@ def encode(
     for k, (entry, part) in enumerate(zip(entries, parts, strict=True)):
         known, size = _encode(k, entry, part, table, tables, raw)
         described.append(msgspec.structs.replace(entry, files=known, bytes=size))
-    content = msgspec.json.encode(Recording(FORMAT, spec, tuple(described)))
     if entries:
         tables[TABLE] = pa.table(table)
-    return Parts(tables, {ENTRIES: memoryview(content), **raw})
+    return Parts(tuple(described), tables, raw)
 
 
 def _encode(
@@ -126,7 +147,7 @@ def _encode(
         return len(nulls) - nulls.null_count, sum(a.nbytes for a in part.columns.values())
     if part.filters is not None:
         table[f"{k}.size"] = _sizes(part.filters.blocks)
-        raw[bits_of(k)] = memoryview(np.ascontiguousarray(part.filters.words).tobytes())
+        raw[_bits(k)] = memoryview(np.ascontiguousarray(part.filters.words).tobytes())
         return int((part.filters.blocks >= 0).sum()), part.filters.words.nbytes
     assert part.lists is not None
     table[f"{k}.size"] = _sizes(part.lists.counts)
@@ -138,7 +159,7 @@ def _sizes(sizes: npt.NDArray[np.int64]) -> pa.Array:
     return pa.array(sizes, pa.int64(), mask=sizes < 0)
 
 
-def bits_of(k: int) -> str:
+def _bits(k: int) -> str:
     return f"{k}.bits"
 
 
@@ -153,19 +174,6 @@ def _array(edge: Edge, entry: Entry) -> pa.Array:
 
 # --- reading --------------------------------------------------------------------------------------
 
-Read = Callable[[str, Sequence[str]], pa.Table]
-
-
-def reader(store: Store, pointer: Pointer, checksums: dict[str, Checksums]) -> Read:
-    """Return a function that reads columns of a table of the recording. It raises IndexUnusable."""
-
-    def read(name: str, wanted: Sequence[str]) -> pa.Table:
-        if name not in checksums:
-            raise store.damaged(f"{name} is missing")
-        return store.columns(pointer, checksums[name], name, wanted)
-
-    return read
-
 
 def load(store: Store, pointer: Pointer, k: int, entry: Entry) -> Columns:
     """Load the statistics of entry `k` for all files.
@@ -173,10 +181,9 @@ def load(store: Store, pointer: Pointer, k: int, entry: Entry) -> Columns:
     Raises:
         IndexUnusable: They cannot be read.
     """
-    read = reader(store, pointer, store.checksums(pointer))
     if entry.kind == "bounds":
         wanted = [f"{k}.{name}" for name in _BOUNDS]
-        table = read(TABLE, wanted)
+        table = _read(store, pointer, TABLE, wanted)
         return Columns(
             {
                 name.partition(".")[2]: plain(table.column(name))
@@ -188,13 +195,13 @@ def load(store: Store, pointer: Pointer, k: int, entry: Entry) -> Columns:
     total = int(np.maximum(sizes, 0).sum())
     if entry.kind == "bloom":
         content = bytearray()
-        for piece in store.pieces(pointer, bits_of(k)):
+        for piece in bits(store, pointer, k):
             content += piece
         words = np.frombuffer(content, np.uint8).view("<u8").reshape(-1, 4)
         if len(words) != total:
-            raise store.damaged(f"{bits_of(k)} holds {len(words)} blocks instead of {total}")
+            raise store.damaged(f"{_bits(k)} holds {len(words)} blocks instead of {total}")
         return Columns(filters=blooms.Blooms(sizes, words))
-    flat = plain(read(_values(k), ["value"]).column("value"))
+    flat = plain(_read(store, pointer, _values(k), ["value"]).column("value"))
     if len(flat) != total:
         raise store.damaged(f"{_values(k)} holds {len(flat)} values instead of {total}")
     edge: Edge = flat if _is_arrow(entry) else flat.to_numpy()
@@ -206,11 +213,27 @@ def sizes_of(store: Store, pointer: Pointer, k: int) -> npt.NDArray[np.int64]:
 
     It is -1 if the file has none.
     """
-    table = reader(store, pointer, store.checksums(pointer))(TABLE, [f"{k}.size"])
+    table = _read(store, pointer, TABLE, [f"{k}.size"])
     if table.num_columns != 1:
         raise store.damaged(f"{TABLE} has no {k}.size")
     sizes: npt.NDArray[np.int64] = table.column(0).fill_null(-1).to_numpy()
     return sizes
+
+
+def bits(store: Store, pointer: Pointer, k: int) -> Iterator[bytes]:
+    """Yield the filters of entry `k` piece by piece: see `Store.pieces`."""
+    name = _bits(k)
+    segments = [segment for segment in pointer.segments if name in segment.data]
+    if not segments:
+        raise store.damaged(f"{name} is missing")
+    for segment in segments:
+        yield from store.pieces(pointer, segment, name)
+
+
+def _read(store: Store, pointer: Pointer, name: str, wanted: Sequence[str]) -> pa.Table:
+    if not any(name in segment.data for segment in pointer.segments):
+        raise store.damaged(f"{name} is missing")
+    return store.columns(pointer, name, wanted)
 
 
 def _is_arrow(entry: Entry) -> bool:

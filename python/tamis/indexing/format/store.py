@@ -1,14 +1,15 @@
 """Writing, reading and dropping the durable form of an index.
 
-A generation is written under a unique name, and then the pointer is replaced in one step. So the
-old index stays current if a build is interrupted, and the later one of two concurrent builds wins.
+A segment is written under a unique name, and then the pointer is replaced in one step. So the old
+index stays current if a build is interrupted, and the later one of two concurrent builds wins.
+Tables are read as if those of all segments were one.
 """
 
 from __future__ import annotations
 
 import tempfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -17,6 +18,7 @@ from typing import TypeAlias
 
 import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
@@ -25,17 +27,19 @@ from tamis.indexing.format.layout import (
     CHECKSUMS,
     FILES,
     POINTER,
+    RECORDED,
     ROW_GROUPS,
     VISIBLE_POINTER,
     Checksums,
     DataFile,
     NewerFormatError,
     Pointer,
+    Segment,
     born_at,
     hidden,
     index_uri,
     is_later,
-    new_generation,
+    new_segment,
     place,
     seal,
     unseal,
@@ -55,7 +59,7 @@ from tamis.indexing.problems import (
 )
 from tamis.indexing.storage import StorageUnreachableError, open_file_system, write_whole
 
-# A generation that is younger and not current may be one that a build is still writing.
+# A segment that is younger and not current may be one that a build is still writing.
 YOUNG = timedelta(hours=1)
 #: Size and modification time (ns) of each pointer file; None: it does not exist.
 Stamp: TypeAlias = tuple[tuple[int, int] | None, ...]
@@ -154,22 +158,23 @@ class Store:
         except (OSError, ValueError) as problem:
             raise self._problem_with(name, problem) from problem
 
-    def checksums(self, pointer: Pointer) -> dict[str, Checksums]:
-        """Return the checksums of a generation.
+    def _checksums(self, pointer: Pointer, segment: Segment) -> dict[str, Checksums]:
+        """Return the checksums of a segment.
 
         Raises:
             IndexUnusable: They cannot be read.
         """
+        name = place(pointer, segment, CHECKSUMS)
         try:
-            content = self._read(place(pointer, CHECKSUMS))
-            if zlib.crc32(content) != pointer.data[CHECKSUMS].checksum:
+            content = self._read(name)
+            if zlib.crc32(content) != segment.data[CHECKSUMS].checksum:
                 raise ValueError("its checksum does not match")
             return msgspec.json.decode(content, type=dict[str, Checksums])
         except (OSError, ValueError, KeyError, msgspec.MsgspecError) as problem:
-            raise self._problem_with(place(pointer, CHECKSUMS), problem) from problem
+            raise self._problem_with(name, problem) from problem
 
-    def pieces(self, pointer: Pointer, name: str) -> Iterator[bytes]:
-        """Yield a data file piece by piece.
+    def pieces(self, pointer: Pointer, segment: Segment, name: str) -> Iterator[bytes]:
+        """Yield a data file of a segment piece by piece.
 
         The checksum is verified after the last piece. Do not trust any piece before that.
 
@@ -177,52 +182,103 @@ class Store:
             IndexUnusable: The file cannot be read, or its checksum does not match.
         """
         checksum = size = 0
+        stored = place(pointer, segment, name)
         try:
-            where = self._inside(place(pointer, name))
-            with self.file_system.open_input_stream(where) as source:
+            with self.file_system.open_input_stream(self._inside(stored)) as source:
                 while piece := source.read(_PIECE):
                     size += len(piece)
                     checksum = zlib.crc32(piece, checksum)
                     yield piece
-            if DataFile(size, checksum) != pointer.data[name]:
+            if DataFile(size, checksum) != segment.data[name]:
                 raise ValueError("its checksum does not match")
         except (OSError, ValueError, KeyError) as problem:
-            raise self._problem_with(place(pointer, name), problem) from problem
+            raise self._problem_with(stored, problem) from problem
 
-    def columns(
-        self, pointer: Pointer, checksums: Checksums, name: str, wanted: Iterable[str]
-    ) -> pa.Table:
-        """Return some columns of a data file, without those that it does not have.
+    def columns(self, pointer: Pointer, name: str, wanted: Iterable[str] | None = None) -> pa.Table:
+        """Return some columns of a table, in the order of the segments.
 
-        Reads only the footer and the chunks of these columns, and verifies their checksums.
+        Reads only the footers and the chunks of these columns, and verifies their checksums.
+
+        Args:
+            pointer: The index.
+            name: The table. A segment without it has no values in it.
+            wanted: The columns; None: all. Those that no segment has are left out. Where a segment
+                lacks one, it is NULL.
 
         Raises:
             IndexUnusable: They cannot be read.
         """
-        with self._opened(pointer, checksums, name, wanted) as (parquet, present):
-            return parquet.read(columns=present, use_threads=False)
+        names = None if wanted is None else list(wanted)
+        parts: list[tuple[int, pa.Table]] = []
+        first_file = 0
+        for segment in pointer.segments:
+            rows = segment.row_groups if name == ROW_GROUPS else segment.files
+            table = pa.table({})
+            if name in segment.data or name in (FILES, ROW_GROUPS):
+                with self._opened(pointer, segment, name, names) as (parquet, present):
+                    table = parquet.read(columns=present, use_threads=False)
+                stored = parquet.metadata.num_rows
+                if name in (FILES, ROW_GROUPS, RECORDED) and stored != rows:
+                    place_of_table = place(pointer, segment, name)
+                    raise self.damaged(f"{place_of_table} has {stored} rows instead of {rows}")
+                rows = stored
+            elif name != RECORDED:
+                rows = 0
+            if first_file and "file" in table.column_names:
+                place_of_file = table.column_names.index("file")
+                numbers = pc.add(table.column("file"), first_file)
+                table = table.set_column(place_of_file, "file", numbers)
+            first_file += segment.files
+            parts.append((rows, table))
+        if len(parts) == 1:
+            return parts[0][1]
+        try:
+            return _stacked(parts, names)
+        except pa.ArrowException as problem:
+            raise self.damaged(f"{name}: {problem}") from problem
 
     def batches(
-        self, pointer: Pointer, checksums: Checksums, name: str, wanted: Iterable[str]
+        self, pointer: Pointer, name: str, wanted: Iterable[str]
     ) -> Iterator[pa.RecordBatch]:
-        """Yield the same as `columns`, in batches of rows: at least one, which may be empty."""
-        with self._opened(pointer, checksums, name, wanted) as (parquet, present):
-            if parquet.metadata.num_rows == 0:
-                yield pa.RecordBatch.from_pylist([], parquet.schema_arrow).select(present)
-            yield from parquet.iter_batches(ROWS_A_GROUP, columns=present, use_threads=False)
+        """Yield the same in batches of rows: at least one, which may be empty.
+
+        The table is one that every segment has. A batch lacks the columns that its segment lacks.
+        """
+        names = list(wanted)
+        for segment in pointer.segments:
+            with self._opened(pointer, segment, name, names) as (parquet, present):
+                if parquet.metadata.num_rows == 0:
+                    yield pa.RecordBatch.from_pylist([], parquet.schema_arrow).select(present)
+                yield from parquet.iter_batches(ROWS_A_GROUP, columns=present, use_threads=False)
+
+    def verify(self, pointer: Pointer) -> None:
+        """Read all data files and verify their checksums.
+
+        Raises:
+            IndexUnusable: A file cannot be read, or is damaged.
+        """
+        for segment in pointer.segments:
+            for name in segment.data:
+                for _ in self.pieces(pointer, segment, name):
+                    pass
 
     @contextmanager
     def _opened(
-        self, pointer: Pointer, checksums: Checksums, name: str, wanted: Iterable[str]
+        self, pointer: Pointer, segment: Segment, name: str, wanted: Sequence[str] | None
     ) -> Iterator[tuple[pq.ParquetFile, list[str]]]:
-        """Open a data file for some columns; yield it with those of the columns that it has."""
-        present = [column for column in wanted if column in checksums.chunks]
+        """Open a table of a segment for some columns; yield it with those that it has."""
+        checksums = self._checksums(pointer, segment)
+        stored = place(pointer, segment, name)
         try:
-            with self.file_system.open_input_file(self._inside(place(pointer, name))) as file:
-                parquet = open_verified(file, pointer.data[name].size, checksums, present)
+            of_table = checksums[name]
+            present = [
+                c for c in (of_table.chunks if wanted is None else wanted) if c in of_table.chunks
+            ]
+            with self.file_system.open_input_file(self._inside(stored)) as file:
+                parquet = open_verified(file, segment.data[name].size, of_table, present)
             yield parquet, present
         except (OSError, ValueError, KeyError, pa.ArrowException) as problem:
-            raise self._problem_with(place(pointer, name), problem) from problem
+            raise self._problem_with(stored, problem) from problem
 
     def _problem_with(self, name: str, problem: Exception) -> IndexUnusable:
         if isinstance(problem, OSError) and not isinstance(problem, FileNotFoundError):
@@ -251,30 +307,23 @@ class Store:
 
     # --- writing ------------------------------------------------------------------------------
 
-    def new_generation(self) -> str:
-        return new_generation()
-
-    def write_generation(
+    def write_segment(
         self,
-        generation: str,
         files: pa.Table,
         row_groups: pa.Table,
         more: Mapping[str, pa.Table] | None = None,
         raw: Mapping[str, memoryview] | None = None,
-    ) -> dict[str, DataFile]:
-        """Write the data of a generation, which becomes current with `commit`.
+    ) -> Segment:
+        """Write a segment, which takes effect with `commit`.
 
         Args:
-            generation: Its name.
             files: The statistics of files.
             row_groups: The statistics of row groups.
             more: Further tables, by name.
             raw: The content of further files, by name.
-
-        Returns:
-            Size and checksum of every file, by name.
         """
-        self.file_system.create_dir(self._inside(generation), recursive=True)
+        directory = new_segment()
+        self.file_system.create_dir(self._inside(directory), recursive=True)
         checksums: dict[str, Checksums] = {}
         data: dict[str, DataFile] = {}
         for name, table in {FILES: files, ROW_GROUPS: row_groups, **(more or {})}.items():
@@ -282,24 +331,24 @@ class Store:
                 local = Path(folder, name)
                 write_parquet(table, local)
                 checksums[name] = checksums_of(local)
-                data[name] = self._upload(local, generation, hidden(name))
+                data[name] = self._upload(local, directory, hidden(name))
         for name, piece in (raw or {}).items():
-            self._write(piece, generation, hidden(name))
+            self._write(piece, directory, hidden(name))
             data[name] = DataFile(piece.nbytes, zlib.crc32(piece))
         content = msgspec.json.encode(checksums)
-        self._write(content, generation, hidden(CHECKSUMS))
+        self._write(content, directory, hidden(CHECKSUMS))
         data[CHECKSUMS] = DataFile(len(content), zlib.crc32(content))
-        return data
+        return Segment(directory, len(files), len(row_groups), data)
 
     def commit(self, pointer: Pointer) -> None:
-        """Make a generation current, in one step."""
+        """Replace the pointer, in one step."""
         write_whole(self.file_system, seal(pointer), self._inside(POINTER))
         self._remove_visible_index()
 
     def _remove_visible_index(self) -> None:
         """Remove the index of an older tamis, which a glob over the table would read.
 
-        A generation that an older tamis is still writing stays, so that its build does not fail.
+        A segment that an older tamis is still writing stays, so that its build does not fail.
         """
         try:
             visible = unseal(self._read(VISIBLE_POINTER))
@@ -315,31 +364,35 @@ class Store:
         info = self.file_system.get_file_info(self._inside(name))
         return bool(info.type == pafs.FileType.File)
 
-    def generation_in_force(self) -> str | None:
-        """Return the name of the current generation; None if there is none that can be read."""
+    def current(self) -> Pointer | None:
+        """Return the current pointer; None if there is none that can be read."""
         try:
-            return self.pointer().generation
+            return self.pointer()
         except IndexUnusable:
             return None
 
-    def remove_old_generations(self, but: str | None = None) -> None:
-        """Remove generations that are neither current nor young, except the one named `but`.
+    def remove_old_segments(self, before: Pointer | None = None) -> None:
+        """Remove segments and drafts that are neither current nor young, except those of `before`.
 
-        That one was current until now, and planners that have it open may read it a little longer.
-        Never raises.
+        These were current until now, and planners that have them open may read them a little
+        longer. Never raises.
         """
         try:
-            kept = {self.pointer().generation, but}
+            kept = {
+                segment.directory
+                for pointer in (self.pointer(), before)
+                if pointer is not None
+                for segment in pointer.segments
+            }
             now = datetime.now(UTC)
             for info in self.file_system.get_file_info(pafs.FileSelector(self.path)):
-                born = born_at(info.base_name)
-                if (
-                    info.type == pafs.FileType.Directory
-                    and info.base_name not in kept
-                    and born is not None
-                    and now - born > YOUNG
-                ):
-                    self.file_system.delete_dir(info.path)
+                if info.type == pafs.FileType.Directory:
+                    born = born_at(info.base_name)
+                    is_old = born is not None and now - born > YOUNG
+                    if is_old and info.base_name not in kept:
+                        self.file_system.delete_dir(info.path)
+                elif info.base_name.startswith(f".{POINTER}.") and now - info.mtime > YOUNG:
+                    self.file_system.delete_file(info.path)  # the draft of a killed process
         except (OSError, StatisticsIndexError):
             return  # the remains only take space, and the next build tries again
 
@@ -366,3 +419,20 @@ class Store:
     def _write(self, content: bytes | memoryview, *parts: str) -> None:
         with self.file_system.open_output_stream(self._inside(*parts)) as sink:
             sink.write(content)
+
+
+def _stacked(parts: Sequence[tuple[int, pa.Table]], wanted: Sequence[str] | None) -> pa.Table:
+    """Return tables as one, each with its number of rows. Columns that a table lacks are NULL."""
+    types: dict[str, pa.DataType] = {}
+    for _, table in parts:
+        for field in table.schema:
+            types.setdefault(field.name, field.type)
+    columns = {"": pa.nulls(sum(rows for rows, _ in parts))}
+    names = list(types) if wanted is None else [name for name in wanted if name in types]
+    for name in names:
+        chunks: list[pa.Array] = []
+        for rows, table in parts:
+            has_it = name in table.column_names
+            chunks += table.column(name).chunks if has_it else [pa.nulls(rows, types[name])]
+        columns[name] = pa.chunked_array(chunks, types[name])
+    return pa.table(columns).select(names)  # without columns, it still has rows

@@ -57,13 +57,10 @@ class LocalCache:
         """
         try:
             base = Path(configured) if configured else Path(platformdirs.user_cache_dir("tamis"))
-            base.mkdir(mode=0o700, parents=True, exist_ok=True)
-            directory = base / _VERSION / _digest(index_uri) / _digest(generation)
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            for each in (directory, directory.parent, directory.parent.parent):
-                status = each.stat()
-                if status.st_uid != os.getuid() or status.st_mode & 0o022:
-                    return LocalCache(None)
+            names = _VERSION, _digest(index_uri), _digest(generation)
+            directory = private_directory(base, *names)
+            if directory is None:
+                return LocalCache(None)
             os.utime(directory)  # records when it was last opened
             sweep_when_due(directory)
             return LocalCache(directory)
@@ -151,6 +148,30 @@ class LocalCache:
             except _UNREADABLE:
                 pass
         return make()
+
+
+def private_directory(base: Path, *names: str) -> Path | None:
+    """Create directories inside of each other, which only this user can write to.
+
+    Args:
+        base: The directory for all of them. It may belong to another user.
+        names: Their names.
+
+    Returns:
+        The last one; None if another user owns one of them or may write to it.
+
+    Raises:
+        OSError: One cannot be created.
+    """
+    base.mkdir(mode=0o700, parents=True, exist_ok=True)
+    directory = base
+    for name in names:
+        directory = directory / name
+        directory.mkdir(mode=0o700, exist_ok=True)
+        status = directory.stat()
+        if status.st_uid != os.getuid() or status.st_mode & 0o022:
+            return None
+    return directory
 
 
 def _digest(text: str) -> str:

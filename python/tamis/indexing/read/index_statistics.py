@@ -275,9 +275,8 @@ class IndexStatistics(Statistics):
 
     def _columns_of(self, entry: ColumnEntry, with_rows: bool = True) -> dict[str, pa.Array]:
         """Return raw statistics of a column of all files: from rows, else from footers."""
-        checksums = self._store.checksums(self._pointer)[FILES]
         wanted = _stored(entry, self._kinds)
-        columns = _by_kind(entry, self._store.columns(self._pointer, checksums, FILES, wanted))
+        columns = _by_kind(entry, self._store.columns(self._pointer, FILES, wanted))
         path = self._spelled(entry.path)
         recordings = self._recordings if with_rows else None
         rows = None if recordings is None else recordings.columns(path)
@@ -300,9 +299,8 @@ class IndexStatistics(Statistics):
         A block fits into the cache of the processor.
         """
         wanted = _stored(entry, (kind for kind in self._kinds if kind != "attained"))
-        checksums = self._store.checksums(self._pointer)[self._part]
         read = self._store.batches if in_blocks else self._store.columns
-        source = read(self._pointer, checksums, self._part, wanted)
+        source = read(self._pointer, self._part, wanted)
         start = 0
         for batch in [source] if isinstance(source, pa.Table) else source:
             rows = batch.num_rows

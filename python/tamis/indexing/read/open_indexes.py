@@ -7,11 +7,12 @@ that it changed an index (its epoch).
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -69,7 +70,7 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
     """
     pointer = store.pointer()
     reading = reading_in(store, pointer)  # if it cannot be read, the index must not be used
-    cache = LocalCache.of(store.uri, f"{pointer.generation} {pointer.checksum}", cache_directory)
+    cache = LocalCache.of(store.uri, f"{pointer.name} {pointer.checksum}", cache_directory)
     table = cache.table("listing", lambda: _listing(store, pointer))
     release_unused_memory()
     directories = table.schema.metadata[b"directories"].decode().split("\n")
@@ -97,11 +98,10 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
 
 def _listing(store: Store, pointer: Pointer) -> pa.Table:
     """Return keys and row counts of the indexed files; directories are numbered as they occur."""
-    checksums = store.checksums(pointer)[FILES]
 
     def column(name: str) -> pa.Array:
         # One column at a time: decoding takes as much memory again as the column itself.
-        table = store.columns(pointer, checksums, FILES, [name])
+        table = store.columns(pointer, FILES, [name])
         if table.column_names != [name]:
             raise store.damaged(f"{FILES} has no {name}")
         array = plain(table.column(name))
@@ -181,6 +181,13 @@ class Indexes:
             return entry.outcome
         finally:
             slot.lock.release()
+
+    def forget(self, root: str, location: str | None) -> None:
+        """Check the index of a root again when it is next looked for, because it has changed."""
+        with self._lock:
+            for key, slot in self._slots.items():
+                if key[:2] == (root, location) and slot.entry is not None:
+                    slot.entry = replace(slot.entry, checked=-math.inf)
 
     @staticmethod
     def _is_due(entry: _Entry, now: float, epoch: int) -> bool:

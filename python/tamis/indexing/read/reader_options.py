@@ -87,7 +87,7 @@ def reading_in(store: Store, pointer: Pointer) -> Reading | None:
     """
     if FILE not in pointer.data:
         return None
-    content = b"".join(store.pieces(pointer, FILE))
+    content = b"".join(store.pieces(pointer, pointer.segments[0], FILE))
     try:
         return reading_of(content)
     except ValueError as problem:

@@ -111,8 +111,7 @@ class RowGroups:
         return RowGroupTable(first, **arrays, statistics=statistics)
 
     def _placed(self) -> pa.Table:
-        checksums = self._store.checksums(self._pointer)[ROW_GROUPS]
-        table = self._store.columns(self._pointer, checksums, ROW_GROUPS, _GROUP)
+        table = self._store.columns(self._pointer, ROW_GROUPS, _GROUP)
         if table.column_names != list(_GROUP):
             return pa.table({})
         columns = {name: table.column(name) for name in _GROUP}
@@ -121,9 +120,8 @@ class RowGroups:
         )
 
     def _first(self) -> pa.Table:
-        checksums = self._store.checksums(self._pointer)
-        counts = self._store.columns(self._pointer, checksums[FILES], FILES, ["row_groups"])
-        files = self._store.columns(self._pointer, checksums[ROW_GROUPS], ROW_GROUPS, ["file"])
+        counts = self._store.columns(self._pointer, FILES, ["row_groups"])
+        files = self._store.columns(self._pointer, ROW_GROUPS, ["file"])
         number = pc.fill_null(counts.column(0), 0).to_numpy()
         first = np.zeros(len(number) + 1, np.int64)
         np.cumsum(number, out=first[1:])

@@ -161,11 +161,11 @@ class Recordings:
             filled = np.maximum(sizes, 0)
             write_arrays(draft, {"blocks": sizes, "starts": np.cumsum(filled) - filled})
             with open(draft / "words.bits", "wb") as sink:
-                for piece in self._store.pieces(self._pointer, row_statistics.bits_of(k)):
+                for piece in row_statistics.bits(self._store, self._pointer, k):
                     sink.write(piece)
                 written = sink.tell()
             if written != int(filled.sum()) * 32:
-                raise self._store.damaged(f"{row_statistics.bits_of(k)} is {written} bytes long")
+                raise self._store.damaged(f"the filters of entry {k} have {written} bytes")
 
         return self._cache.kept(f"bloom-{k}", read, write, make)
 

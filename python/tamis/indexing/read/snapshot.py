@@ -35,6 +35,17 @@ class FileKeys:
     def __len__(self) -> int:
         return len(self.name)
 
+    def take(self, ordinals: npt.NDArray[np.int64]) -> FileKeys:
+        """Return the keys of the files at these ordinals."""
+        chosen = pa.array(ordinals)
+        return FileKeys(
+            self.directories,
+            self.group.take(chosen),
+            self.name.take(chosen),
+            self.size.take(chosen),
+            self.mtime.take(chosen),
+        )
+
     def uris(self) -> list[str]:
         """The URL-encoded URI of every file."""
         groups = self.group.to_pylist()

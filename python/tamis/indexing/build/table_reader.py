@@ -1,0 +1,195 @@
+"""The statistics of the files of a listed table, read with Spark."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.errors import StatisticsIndexError
+from tamis.indexing.build.footer_gaps import gap_entries
+from tamis.indexing.build.generation import Generation, assemble
+from tamis.indexing.build.listing import TableListing, parse_value, storage_settings
+from tamis.indexing.build.row_columns import is_of_reader, readable_schema, row_leaves
+from tamis.indexing.executor.columns_schema import Leaf, leaves_of
+from tamis.indexing.format.entry_statistics import Recorded, RowStatistics, timed
+from tamis.indexing.format.recording_spec import Entry, RecordingSpec, Schema, entries_of
+from tamis.indexing.read.reader_options import refusal
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["TableReader"]
+
+Ordinals = npt.NDArray[np.int64]
+
+#: Why statistics that read a timestamp cannot be recorded.
+_OF_ORC: Final = (
+    "reads an ORC timestamp. Its value depends on the time zone of the JVM that reads it, so it "
+    "cannot be recorded: leave it out"
+)
+_OF_TEXT: Final = (
+    "reads a date or timestamp of a text file. Its value may depend on the current day (10:30 is a "
+    "time of today), so it cannot be recorded: set the option timestampFormat of the reader, and "
+    "do not use the time parser policy LEGACY, or leave it out"
+)
+#: The frames between a warning and the caller of a method of `Index`.
+_STACK: Final = 6
+
+
+class TableReader:
+    """Reads statistics of the files of a listing. Every method may raise StatisticsIndexError.
+
+    Args:
+        spark: The session.
+        target: The path or table, as the user named it.
+        listing: Its files.
+
+    Raises:
+        StatisticsIndexError: Files like these cannot be indexed.
+    """
+
+    def __init__(self, spark: SparkSession, target: str, listing: TableListing) -> None:
+        self._spark, self._target, self.listing = spark, target, listing
+        why = None
+        if listing.reading is not None:
+            why = refusal(listing.reading, listing.overlapping)
+        if why is not None:
+            raise StatisticsIndexError(f"the index of {target} cannot be built: {why}")
+
+    def only(self, ordinals: Ordinals) -> TableReader:
+        """Return a reader of some of the files."""
+        return type(self)(self._spark, self._target, self.listing.only(ordinals))
+
+    @property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """The columns that can be described."""
+        listing = self.listing
+        if listing.reading is None:
+            return leaves_of(listing.schema)
+        return row_leaves(listing.schema, listing.reading, listing.malformed)
+
+    def entries(self, spec: RecordingSpec, gone: dict[str, str] | None = None) -> tuple[Entry, ...]:
+        """Return the requested entries of row statistics; see `entries_of`."""
+        if not spec:
+            return ()
+        reading = self.listing.reading
+        entries = entries_of(spec, self.leaves, self._schema, self._parse, gone)
+        if reading is None:
+            return entries
+        for entry in entries:
+            if is_of_reader(entry, reading):
+                why = _OF_ORC if reading.format == "orc" else _OF_TEXT
+                raise StatisticsIndexError(f"{entry.name} {why}")
+        # bounds of columns are in the index already
+        return tuple(entry for entry in entries if entry.path is None or entry.kind != "bounds")
+
+    def everything(
+        self,
+        leaves: Sequence[Leaf],
+        spec: RecordingSpec,
+        entries: Sequence[Entry],
+        gaps_before: Sequence[Entry] = (),
+    ) -> tuple[Generation, Recorded]:
+        """Read all files: their footers and, where the entries need it, their rows.
+
+        The arguments are those of `rows`.
+        """
+        keys = self.listing.snapshot.files
+        ordinals = np.arange(len(keys))
+        content = assemble(keys, leaves, *self.read(ordinals, leaves))
+        return content, self.rows(ordinals, leaves, spec, entries, content.files, gaps_before)
+
+    def read(self, ordinals: Ordinals, leaves: Sequence[Leaf]) -> tuple[pa.Table, pa.Table]:
+        """Return statistics of files and of their row groups, from footers or else from rows."""
+        from tamis.indexing.build.jobs import read_footers, read_rows
+
+        listing = self.listing
+        if listing.reading is not None:
+            rows = read_rows(self._spark, self._target, listing, ordinals, leaves, self._schema)
+            return rows.files, rows.row_groups
+        harvested = read_footers(
+            self._spark,
+            listing.snapshot.files,
+            ordinals,
+            leaves,
+            listing.case_sensitive,
+            storage_settings(self._spark),
+        )
+        return harvested.files, harvested.row_groups
+
+    def rows(
+        self,
+        ordinals: Ordinals,
+        leaves: Sequence[Leaf],
+        spec: RecordingSpec,
+        entries: Sequence[Entry],
+        files: pa.Table,
+        gaps_before: Sequence[Entry] = (),
+    ) -> Recorded:
+        """Return the statistics from the rows of the files at these ordinals.
+
+        Args:
+            ordinals: The files to read.
+            leaves: The described columns.
+            spec: What was requested.
+            entries: The entries that were requested.
+            files: The footer statistics of all files.
+            gaps_before: The entries that fill gaps of other files.
+        """
+        rows = RowStatistics((), ())
+        if entries:
+            rows = self._aggregate(ordinals, files, entries)
+        requested = Recorded(timed(entries, rows), rows.parts)
+        if not spec.fills_gaps:
+            return requested
+        bounded = {entry.path for entry in entries if entry.kind == "bounds"}
+        candidates = [
+            entry for entry in gap_entries(leaves, self._schema) if entry.path not in bounded
+        ]
+        filled, more, problems = self._fill_gaps(ordinals, files, candidates, gaps_before)
+        for why, names in problems.items():
+            warnings.warn(
+                f"the footers of {', '.join(names)} do not suffice, and the index of "
+                f"{self._target} lacks bounds from their rows ({why}). Everything else is indexed. "
+                "To try again, run add(); to leave these columns out, pass fill_gaps=False.",
+                stacklevel=_STACK,
+            )
+        return Recorded((*requested.entries, *timed(filled, more)), (*requested.parts, *more.parts))
+
+    def _aggregate(
+        self, ordinals: Ordinals, files: pa.Table, entries: Sequence[Entry]
+    ) -> RowStatistics:
+        """Aggregate the rows of the listed files at these ordinals with Spark."""
+        from tamis.indexing.build.jobs import aggregate_rows
+
+        records = files.column("num_records").take(pa.array(ordinals)).to_pylist()
+        return aggregate_rows(self._spark, self._target, self.listing, ordinals, records, entries)
+
+    def _fill_gaps(
+        self,
+        ordinals: Ordinals,
+        files: pa.Table,
+        candidates: Sequence[Entry],
+        known: Sequence[Entry],
+    ) -> tuple[list[Entry], RowStatistics, dict[str, list[str]]]:
+        """Fill the gaps of these files: see `jobs.fill_gaps`."""
+        from tamis.indexing.build.jobs import fill_gaps
+
+        return fill_gaps(
+            self._spark, self._target, self.listing, candidates, files, ordinals, known
+        )
+
+    @property
+    def _schema(self) -> Schema:
+        schema = self.listing.schema
+        if self.listing.reading is not None:
+            schema = readable_schema(schema, self.listing.malformed)
+        return Schema(schema, self.listing.partition_schema, self.listing.case_sensitive)
+
+    def _parse(self, sql: str, schema: str) -> dict[str, Any]:
+        return parse_value(self._spark, sql, schema)
