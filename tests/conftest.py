@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+DIRECTORIES = {
+    "spark.sql.warehouse.dir": "spark-warehouse",
+    "spark.tamis.cache.location": "tamis-cache",
+}
 SPARK_FIXTURES = {"_spark_session", "spark_context", "spark_session", "spark"}
 
 # Spark and the processes that it starts import this tree, whether or not it is installed.
@@ -51,12 +55,13 @@ settings.load_profile(
 
 @pytest.hookimpl(trylast=True)  # after pytest-spark has read its options
 def pytest_configure() -> None:
-    """Give each process of a distributed run (-n) its own warehouse directory, and its JVM options."""
+    """Give each process of a distributed run (-n) its own directories, and its JVM options."""
     process = os.environ.get("PYTEST_XDIST_WORKER", "alone")
-    warehouse = REPOSITORY / "build" / "spark-warehouse" / process
-    shutil.rmtree(warehouse, ignore_errors=True)  # tables of a run that was killed
     confs = SparkConfigBuilder().initialize()
-    confs.set("spark.sql.warehouse.dir", str(warehouse))
+    for conf, name in DIRECTORIES.items():
+        directory = REPOSITORY / "build" / name / process
+        shutil.rmtree(directory, ignore_errors=True)  # what an earlier run left
+        confs.set(conf, str(directory))
     java = "spark.driver.extraJavaOptions"
     confs.set(java, f"{confs.get(java)} {java_options()}")
 

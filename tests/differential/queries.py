@@ -171,6 +171,7 @@ def session(folder: Path, master: str, extra: list[str]) -> SparkSession:
         "spark.shuffle.checksum.enabled": "false",
         "spark.sql.codegen.cache.maxEntries": "3000",
         "spark.sql.ui.retainedExecutions": "2",
+        "spark.tamis.cache.location": str(folder / "cache"),
         "spark.tamis.history.enabled": "false",
         "spark.tamis.timeout": "60s",
         **dict(pair.split("=", 1) for pair in extra),

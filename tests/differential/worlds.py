@@ -47,6 +47,7 @@ SETTINGS: dict[str, list[str]] = {
     "spark.sql.sources.useV1SourceList": ["", "orc,csv,json"],
     "spark.sql.shuffle.partitions": [*["1"] * 7, "3"],
     "spark.tamis.residualSplit.minSaved": ["0ms", "0ms", "200ms"],
+    "spark.tamis.index.auto": ["off", "off", "footers"],
 }
 
 #: A conf that changes what a reader returns, for a table of another session.

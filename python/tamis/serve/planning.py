@@ -26,7 +26,7 @@ from tamis.serve.goals.answers import answer_goal, reason_document
 from tamis.serve.scans.deep_recursion import depth_of, with_room
 from tamis.serve.scans.implied_ranges import found_ranges, ranges_of_residual
 from tamis.serve.scans.scan_files import decide_files, read_conjuncts
-from tamis.tables.parquet import ScanInput, open_scan
+from tamis.tables.parquet import ScanInput, index_files, open_scan
 from tamis.tables.row_groups import counted, grouped_files
 from tamis.wire.goals import JoinGoal
 from tamis.wire.kept import encode_kept, encode_row_groups
@@ -70,6 +70,10 @@ def _plan(request: PlanRequest, started: float) -> str:
     guard = UdfGuard()
     conjuncts = read_conjuncts(request, guard)
     implied = found_ranges(conjuncts)
+    if request.index.automatic is not None and not scan.is_indexed:
+        kept = decide_files(request, scan, conjuncts, implied, detail=False).kept
+        if index_files(request, scan, kept):
+            scan = open_scan(request)
     decided = _decided(request, scan, conjuncts, implied)
     outcomes = with_effects(decided.conjuncts, request, scan, conjuncts)
     answer = structs.replace(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,9 +19,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.types import DataType
 from tamis.files.segments import Segment
+from tamis.indexing.automatic.automatic_indexes import (
+    AutomaticIndexes,
+    Unindexed,
+    location_of,
+)
 from tamis.indexing.format.layout import index_uri
 from tamis.indexing.problems import IndexMissing, IndexUnusable, refresh_command
 from tamis.indexing.read import freshness
@@ -39,6 +46,10 @@ _MAX_MATCHES = 16
 _MAX_MATCHED_FILES = 3_000_000
 # Segments per index. Evaluating one more segment costs about as much as gathering 4,000 files.
 _MAX_RUNS = 32
+# Seconds for which a query waits until footers are read.
+_PATIENCE = 1.0
+# Roots of a scan with automatic indexes.
+_MAX_ROOTS = 16
 # If a scan has more roots, for example from a glob, their tables are not determined.
 _MAX_NAMED_ROOTS = 100
 
@@ -48,6 +59,8 @@ class ScanInput:
     """The files of one scan.
 
     - `parts`: one per segment.
+    - `indexes`: the indexes of the tables.
+    - `automatic`: the indexes of files that these do not describe.
     - `num_records`: the rows of each file in listing order, -1 where not known. None if they are
       known for no file.
     - `total_records`: the rows of all files, None if not known.
@@ -64,10 +77,16 @@ class ScanInput:
     total_records: int | None
     problems: tuple[IndexUnusable, ...]
     indexes: tuple[OpenIndex, ...]
+    automatic: tuple[OpenIndex, ...]
     partitions: DirectoryStatistics
     directories: npt.NDArray[np.int32]
     sizes: pa.ChunkedArray
     tables: frozenset[str] = frozenset()
+
+    @property
+    def is_indexed(self) -> bool:
+        """Whether an index describes each file."""
+        return all(part.index is not None for part in self.parts)
 
     @property
     def warnings(self) -> list[Warning_]:
@@ -132,6 +151,8 @@ class ParquetTables:
 
     def __init__(self, indexes: Indexes | None = None) -> None:
         self._indexes = indexes or Indexes()
+        self._automatic = AutomaticIndexes()
+        self._automatic_open = Indexes()
         self._snapshots: OrderedDict[tuple[object, ...], Snapshot] = OrderedDict()
         # The key contains ids of objects, so the entry keeps these objects alive with the match.
         self._matches: OrderedDict[tuple[int, ...], tuple[_Match, _Named]] = OrderedDict()
@@ -146,7 +167,8 @@ class ParquetTables:
         """
         snapshot = self._snapshot(request)
         indexes, problems = self.usable_indexes(request, snapshot)
-        match = self._match(snapshot, indexes)
+        automatic = self._automatic_indexes(request, snapshot)
+        match = self._match(snapshot, (*indexes, *automatic))
         table = request.table
         partitions = DirectoryStatistics(
             len(snapshot.files.directories),
@@ -175,6 +197,7 @@ class ParquetTables:
             match.total_records,
             problems,
             indexes,
+            automatic,
             partitions,
             group,
             snapshot.files.size,
@@ -243,6 +266,61 @@ class ParquetTables:
                 break
         return tuple(usable.values()), tuple(problems)
 
+    def _automatic_indexes(self, request: ScanRequest, snapshot: Snapshot) -> tuple[OpenIndex, ...]:
+        """Return the automatic indexes of a request. One that cannot be used is no problem."""
+        usable: dict[int, OpenIndex] = {}
+        for root, location in _automatic_roots(request, snapshot).values():
+            self._automatic.note_use(root, location)
+            outcome = self._automatic_open.find(
+                root, location, {}, request.cache_directory, request.index.epoch
+            )
+            if not isinstance(outcome, OpenIndex):
+                continue
+            problems = [each.problem for each in (outcome.statistics, outcome.row_groups)]
+            if any(each is not None and each.code == "index.damaged" for each in problems):
+                self._automatic.discard(root, location, outcome.pointer.checksum)
+                self._automatic_open.forget(root, location)
+            elif not any(problems):
+                usable[id(outcome)] = outcome
+        return tuple(usable.values())
+
+    def index_files(self, request: ScanRequest, scan: ScanInput, kept: Flags) -> bool:
+        """Let automatic indexes describe the kept files that no index describes.
+
+        Waits for few files, and not for long.
+
+        Returns:
+            Whether some are described now.
+        """
+        wanted = request.index.automatic
+        unknown = np.zeros(len(kept), bool)
+        for part in scan.parts:
+            if part.index is None:
+                unknown[part.ordinals] = True
+        ordinals = np.flatnonzero(unknown & kept)
+        if wanted is None or not 0 < len(ordinals) <= wanted.max_files:
+            return False
+        snapshot = self._snapshot(request)
+        unindexed = [
+            Unindexed(
+                table_root,
+                location,
+                wanted.schema,
+                wanted.partition_schema,
+                request.table.case_sensitive,
+                snapshot.files.take(ordinals[_is_below(root, snapshot)[ordinals]]),
+                wanted.max_files,
+                request.storage,
+            )
+            for root, (table_root, location) in _automatic_roots(request, snapshot).items()
+        ]
+        jobs = self._automatic.add([each for each in unindexed if len(each.files)])
+        deadline = time.monotonic() + _PATIENCE
+        added = [job for job in jobs if job.wait(deadline - time.monotonic())]
+        for job in added:
+            self._automatic_open.forget(*job.unindexed.key)
+        return bool(added)
+
     def _match(self, snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> _Match:
         key = (id(snapshot), *(id(index) for index in indexes))
         with self._lock:
@@ -275,11 +353,13 @@ def _matched(snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> _Match:
     left = np.ones(files, bool)
     for index in indexes:
         rows = freshness.match(snapshot.files, index.files)
-        if rows is None:
+        if rows is None and not parts:
             parts = [Part(everything, everything, index)]
             num_records = index.num_records
             left[:] = False
             break
+        if rows is None:
+            rows = np.arange(files)
         ordinals = np.flatnonzero((rows != freshness.UNMATCHED) & left)
         if len(ordinals):
             parts += _runs(ordinals, rows[ordinals], index)
@@ -323,6 +403,36 @@ def _candidates(root: str, snapshot: Snapshot) -> Iterator[str]:
     while "=" in root.rpartition("/")[2]:
         root = root.rpartition("/")[0]
         yield root
+
+
+def _automatic_roots(request: ScanRequest, snapshot: Snapshot) -> dict[str, tuple[str, str]]:
+    """Return the root and the location of the automatic index for each root of a request.
+
+    Of a table with many roots, or of files that are not Parquet, there is none.
+    """
+    wanted, roots = request.index.automatic, request.table.roots
+    is_possible = request.index.enabled and request.reading is None and len(roots) <= _MAX_ROOTS
+    if wanted is None or not is_possible:
+        return {}
+    location = location_of(
+        request.cache_directory,
+        wanted.schema,
+        wanted.partition_schema,
+        request.table.case_sensitive,
+    )
+    if location is None:
+        return {}
+    return {root: ([*_candidates(root, snapshot)][-1], location) for root in roots}
+
+
+def _is_below(root: str, snapshot: Snapshot) -> npt.NDArray[np.bool_]:
+    """Return for each file whether it belongs to a root."""
+    root = root.rstrip("/")
+    directories = snapshot.files.directories
+    below = np.array([d == root or d.startswith(f"{root}/") for d in directories], bool)
+    if not below.any():  # the root is a file
+        below = np.array([root.startswith(f"{d}/") for d in directories], bool)
+    return below[snapshot.group]
 
 
 def _tables(
@@ -369,6 +479,14 @@ def use_tables(tables: ParquetTables) -> None:
     """Use these tables for all further requests of this process."""
     global _open
     _open = tables
+
+
+def index_files(request: ScanRequest, scan: ScanInput, kept: Flags) -> bool:
+    """Let automatic indexes describe kept files: see `ParquetTables.index_files`. Never raises."""
+    try:
+        return _open.index_files(request, scan, kept)
+    except Exception:  # such as a thread that cannot be started: the files stay unknown
+        return False
 
 
 def open_scan(request: ScanRequest) -> ScanInput:

@@ -11,7 +11,7 @@ import msgspec
 
 from tamis.wire.file_sets import Kept
 
-__all__ = ["IndexOptions", "PartitionColumn", "ScanRequest", "Snapshot", "Table"]
+__all__ = ["AutomaticIndex", "IndexOptions", "PartitionColumn", "ScanRequest", "Snapshot", "Table"]
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -34,12 +34,25 @@ class Table(msgspec.Struct, frozen=True):
     case_sensitive: bool = False
 
 
+class AutomaticIndex(msgspec.Struct, frozen=True):
+    """That files without an index shall be indexed.
+
+    - `schema`, `partition_schema`: Spark's JSON of the data columns and the partition columns.
+    - `max_files`: the most files that are indexed for one table.
+    """
+
+    schema: str
+    partition_schema: str
+    max_files: int
+
+
 class IndexOptions(msgspec.Struct, frozen=True):
     """How to use an index. `epoch` counts this session's changes of it, to invalidate caches."""
 
     enabled: bool = True
     location: str | None = None
     epoch: int = 0
+    automatic: AutomaticIndex | None = None
 
 
 class ScanRequest(msgspec.Struct, frozen=True):

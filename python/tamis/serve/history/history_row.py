@@ -151,7 +151,7 @@ def _replan(question: PlanRequest, kept: Flags) -> _Facts:
             for each, count, why in zip(conjuncts, pruned, reasons, strict=True)
         ],
         {dotted(each.path): _depth(each, scan, files) for each in named},
-        bool(scan.indexes),
+        bool(scan.indexes or scan.automatic),
         _without_index(scan, kept),
         _index_arguments(question, scan),
     )

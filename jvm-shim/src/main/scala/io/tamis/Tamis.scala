@@ -3,7 +3,7 @@ package io.tamis
 import io.tamis.bridge.{SidecarSupervisor, Warnings}
 import io.tamis.functions.QueryFunction
 import io.tamis.listing.{Listing, ListingCache, MalformedRecords, ReadFingerprint, Snapshots}
-import io.tamis.planning.AnswerMemo
+import io.tamis.planning.{AnswerMemo, Question}
 import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
 import io.tamis.rules.relations.FileRelation
 import io.tamis.wire.{Json, Messages, PredicateParser, UserFunction}
@@ -19,7 +19,6 @@ import org.apache.spark.sql.execution.datasources.{
   PartitioningAwareFileIndex
 }
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.StructType
 
 /** The entry points that the Python package calls in the driver. Arguments and results are strings,
   * and structured results are JSON.
@@ -88,13 +87,11 @@ object Tamis {
     }
     val listing: Listing = ListingCache.of(index, relation.partitionSchema)
     Snapshots.write(listing, Paths.get(directory))
-    val partitions = relation.partitionSchema.fieldNames.toSet
-    val ofFile = StructType(relation.dataSchema.filterNot(f => partitions(f.name)))
     val exported = Json.obj(
       "fingerprint" -> listing.fingerprint,
       "files" -> listing.size,
       "roots" -> relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString)),
-      "schema" -> ofFile.json,
+      "schema" -> Question.columnsOfFiles(relation).json,
       "partition_schema" -> relation.partitionSchema.json,
       "case_sensitive" -> SQLConf.get.caseSensitiveAnalysis
     )

@@ -4,6 +4,7 @@ import io.tamis.bridge.{AnyFailure, PlannerClient, PlannerUnavailable, SidecarSu
 import io.tamis.conf.TamisConf
 import io.tamis.listing.{FileOptions, Listing, ReadFingerprint, Snapshots}
 import io.tamis.wire.{
+  AutomaticIndex,
   ExpressionWriter,
   Goal,
   IndexSettings,
@@ -19,7 +20,9 @@ import java.util.UUID
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
 
 /** One question to the planner: which files of this listing can hold a row that satisfies these
   * filters?
@@ -108,6 +111,15 @@ final class Question(
   // callers that set a goal do not read any files yet
   private val rowGroups = goal.isEmpty && !wholeFiles && TamisConf.rowGroupsEnabled(conf)
 
+  private lazy val reading = ReadFingerprint.of(table.relation) // None for Parquet
+
+  private def automatic: Option[AutomaticIndex] =
+    Option.when(
+      reading.isEmpty && TamisConf.indexEnabled(conf) && TamisConf.indexAutoName(conf) == "footers"
+    )(
+      AutomaticIndex(Question.columnsOfFiles(table.relation), TamisConf.indexAutoMaxFiles(conf))
+    )
+
   private lazy val scan = ScanRequest(
     listing.fingerprint,
     SidecarSupervisor.privateDirectory.toString,
@@ -120,17 +132,24 @@ final class Question(
       TamisConf.indexEnabled(conf),
       TamisConf.indexLocation(conf),
       TamisConf.cacheLocation(conf),
-      AnswerMemo.epoch
+      AnswerMemo.epoch,
+      automatic
     ),
     new FileOptions(table).storage,
     Question.writer(table).writeAll(filters),
     TamisConf.declarations(conf),
     among.filterNot(_.isAll).map(_.ordinals),
-    ReadFingerprint.of(table.relation) // None for Parquet
+    reading
   )
 }
 
 object Question {
+
+  /** The columns in the files of a relation. */
+  def columnsOfFiles(relation: HadoopFsRelation): StructType = {
+    val partitions = relation.partitionSchema.fieldNames.toSet
+    StructType(relation.dataSchema.filterNot(f => partitions(f.name)))
+  }
 
   /** A writer for expressions over the columns of a table. Each path that it writes names one
     * column, and the statistics of that column are of the values that Spark reads.

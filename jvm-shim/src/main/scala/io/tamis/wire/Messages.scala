@@ -46,7 +46,14 @@ final case class ScanRequest(
     "index" -> Json.obj(
       "enabled" -> index.enabled,
       "epoch" -> index.epoch,
-      "location" -> index.location
+      "location" -> index.location,
+      "automatic" -> index.automatic.map(each =>
+        Json.obj(
+          "schema" -> each.schema.json,
+          "partition_schema" -> partitionColumns.json,
+          "max_files" -> each.maxFiles
+        )
+      )
     ),
     "storage" -> storage,
     "cache_directory" -> index.cacheDirectory,
@@ -83,8 +90,18 @@ final case class IndexSettings(
     enabled: Boolean,
     location: Option[String],
     cacheDirectory: Option[String],
-    epoch: Long
+    epoch: Long,
+    automatic: Option[AutomaticIndex] = None
 )
+
+/** That files without an index shall be indexed.
+  *
+  * @param schema
+  *   the columns in the files of the table
+  * @param maxFiles
+  *   the most files that are indexed for one table
+  */
+final case class AutomaticIndex(schema: StructType, maxFiles: Int)
 
 /** What was ruled out, over all files; bytes and rows are None if they are not known for each of
   * them.

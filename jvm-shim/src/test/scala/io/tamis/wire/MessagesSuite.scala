@@ -40,11 +40,22 @@ class MessagesSuite extends munit.FunSuite {
     assertEquals(json.at("/snapshot/fingerprint").asText, "f00d")
     assertEquals(json.at("/table/partition_columns/0/type").asText, "integer")
     assert(json.at("/index/location").isNull)
+    assert(json.at("/index/automatic").isNull)
     assertEquals(json.get("row_groups").asBoolean, true)
     assert(json.get("reading").isNull)
     val withReading = request.copy(scan = scan.copy(reading = Some("""{"format":"csv"}""")))
     val reading = Messages.mapper.readTree(withReading.toJson).get("reading").asText
     assertEquals(reading, """{"format":"csv"}""")
+  }
+
+  test("an automatic index has the columns of the files and the partition columns") {
+    val files = StructType.fromDDL("a LONG")
+    val index = scan.index.copy(automatic = Some(AutomaticIndex(files, 5)))
+    val json = Messages.mapper.readTree(request.copy(scan = scan.copy(index = index)).toJson)
+    val automatic = json.at("/index/automatic")
+    assertEquals(automatic.get("schema").asText, files.json)
+    assertEquals(automatic.get("partition_schema").asText, scan.partitionColumns.json)
+    assertEquals(automatic.get("max_files").asInt, 5)
   }
 
   test("the goal of a join contains the scans of the other side") {

@@ -117,8 +117,9 @@ object RuntimeKeys {
     val keys = Project(Seq(named), Filter(IsNotNull(key), plan))
     val distinct = keys.groupBy(column)(column).limit(Literal(RuntimeValues.Most + 1))
     val list = Alias(new CollectList(column).toAggregateExpression(), "keys")()
-    val Subquery(optimized, _) =
-      session.sessionState.optimizer.execute(Subquery(distinct.groupBy()(list), correlated = false))
+    val optimizer = session.sessionState.optimizer
+    val optimized =
+      optimizer.execute(Subquery(distinct.groupBy()(list), correlated = false)).children.head
     // plan, outer attributes, id, join conditions, hint and two flags of decorrelation: the same
     // parameters on 4.0.5, 4.1.3, 4.2.1 and 4.3.0
     ScalarSubquery(optimized, Nil, NamedExpression.newExprId, Nil, None, None, None)
@@ -162,10 +163,10 @@ object RuntimeKeys {
     case groups: Aggregate
         if !groups.output.forall(a => TypeSets.areIdenticalIfEqual(a.dataType)) =>
       true
-    case TamisRelation(_) | TamisScanRelation(_) | FileRelation(_)  => false
-    case _: LocalRelation                                           => false
-    case _: Project | _: Filter | _: Join | _: Union | _: Aggregate => false
-    case _                                                          => true
+    case TamisRelation(_) | TamisScanRelation(_) | FileRelation(_, _) => false
+    case _: LocalRelation                                             => false
+    case _: Project | _: Filter | _: Join | _: Union | _: Aggregate   => false
+    case _                                                            => true
   }
 
   private def isRepeatable(e: Expression): Boolean = e.deterministic && !e.exists {

@@ -1,0 +1,1 @@
+"""Indexes that build themselves: footers of files that no other index describes."""
