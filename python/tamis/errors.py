@@ -16,6 +16,9 @@ do where that is known. A WireError reports a defect of tamis, or a jar of anoth
 
 from __future__ import annotations
 
+import os
+import sys
+import warnings
 from collections.abc import Sequence
 
 __all__ = [
@@ -27,6 +30,7 @@ __all__ = [
     "WireError",
     "WireVersionError",
     "some_of",
+    "warn_caller",
 ]
 
 WITHOUT_TAMIS = (
@@ -90,3 +94,12 @@ def some_of(texts: Sequence[str], most: int) -> str:
     """
     more = len(texts) - most
     return (", ".join(texts[:most]) or "none") + (f" and {more} more" if more > 0 else "")
+
+
+def warn_caller(text: str) -> None:
+    """Warn with the line outside of this package that called it."""
+    package = os.path.dirname(__file__) + os.sep
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back is not None and frame.f_code.co_filename.startswith(package):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, stacklevel=level)

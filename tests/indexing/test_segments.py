@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tamis.errors import StatisticsIndexError
 from tamis.expr.nodes import Column
 from tamis.expr.types import LONG
 from tamis.files.columns import plain
@@ -291,6 +292,18 @@ class TestMerging:
         assert all(each[0] == 32 for each in seen)
         assert content(index) == built(index, **RICH)
 
+    def test_large_segments_are_not_merged(
+        self, index: LocalIndex, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(segments, "_MOST", 1)
+        monkeypatch.setattr(segments, "_MOST_CELLS", 12)  # of two files of three columns
+        index.build(fill_gaps=False)
+        for i in range(4):
+            write(root / f"e{i}.parquet", i)
+            index.refresh()
+        assert sizes(index) == [2, 2, 2]
+        assert content(index) == built(index, fill_gaps=False)
+
     def test_segments_are_merged_with_the_first_one_when_they_are_as_large(
         self, index: LocalIndex, root: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -406,6 +419,25 @@ class TestConcurrency:
         assert pointer_of(index).totals.files == 6  # f is known twice
         index.refresh()
         assert content(index) == built(index, **RICH)
+
+    def test_clock_of_another_process_does_not_matter(
+        self, index: LocalIndex, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(stores, "new_segment", lambda: "_29990101T000000000000Z-0a1b2c3d")
+        index.build()
+        monkeypatch.undo()
+        write(root / "e.parquet", 5)
+        index.refresh()
+        assert sizes(index) == [2, 1]
+
+    def test_refresh_gives_up_while_others_commit_without_pause(
+        self, index: LocalIndex, root: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        index.build()
+        write(root / "e.parquet", 5)
+        monkeypatch.setattr("tamis.indexing.handle.append", lambda *_: None)
+        with pytest.raises(StatisticsIndexError, match="run it again"):
+            index.refresh()
 
     def test_missing_pointer_for_a_moment_is_no_error(
         self, index: LocalIndex, root: Path, monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""Tables that nobody indexes are pruned with `spark.tamis.index.auto`."""
+"""Tables without an index are pruned with `spark.tamis.index.auto`."""
 
 from __future__ import annotations
 

@@ -19,9 +19,9 @@ import pytest
 from tamis._version import __version__
 from tamis.indexing.automatic import automatic_indexes, local_footers
 from tamis.indexing.automatic.automatic_indexes import AutomaticIndexes
-from tamis.indexing.automatic.local_footers import portions
+from tamis.indexing.format import store as stores
 from tamis.indexing.format.layout import unseal
-from tamis.indexing.read import cache_sweep
+from tamis.indexing.read import cache_sweep, index_statistics
 from tamis.indexing.read.snapshot import FileKeys
 from tamis.indexing.storage import FileSystems
 from tamis.tables import parquet
@@ -38,17 +38,21 @@ class Automatic(Scene):
 
     schema = SCHEMA
     max_files = 1000
+    patience_ms = 60_000
 
     def open(self, only: set[int] | None = None, **options: Any) -> Any:
         """Open the files as a query does that keeps these files; None: all."""
-        automatic = AutomaticIndex(self.schema, spark_schema(day="integer"), self.max_files)
-        request = self.request(**{"automatic": automatic, **options})
+        request = self.request(**{"automatic": self.automatic(), **options})
         scan = self.tables.open_scan(request)
         files = request.snapshot.files
         kept = np.array([only is None or i in only for i in range(files)], bool)
         if self.tables.index_files(request, scan, kept):
             scan = self.tables.open_scan(request)
         return scan
+
+    def automatic(self) -> AutomaticIndex:
+        partitions = spark_schema(day="integer")
+        return AutomaticIndex(self.schema, partitions, self.max_files, self.patience_ms)
 
     @property
     def cache(self) -> Path:
@@ -61,7 +65,9 @@ class Automatic(Scene):
 
 
 @pytest.fixture
-def scene(tmp_path: Path) -> Automatic:
+def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Automatic:
+    """Return a table whose queries wait as long as it takes, because a machine may be loaded."""
+    monkeypatch.setattr(automatic_indexes, "_PATIENCE", 60.0)
     return Automatic(tmp_path)
 
 
@@ -112,7 +118,7 @@ def test_many_files_are_indexed_for_later_queries(
 def test_slow_footers_do_not_delay_a_query(
     scene: Automatic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet, "_PATIENCE", 0.05)
+    scene.patience_ms = 50
     slow, read_footers = threading.Event(), automatic_indexes.read_footers
 
     def late(*arguments: Any) -> Any:
@@ -256,22 +262,17 @@ def test_tables_with_too_many_files_are_not_indexed(scene: Automatic, read: list
     assert read == []
 
 
-def test_index_starts_again_when_most_files_are_gone(
+def test_index_of_too_many_files_starts_again(
     scene: Automatic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(automatic_indexes, "FEW", 4)
-    scene.max_files = 5
-    for i in range(12):
+    monkeypatch.setattr(automatic_indexes, "_MOST_FILES", 6)
+    for i in range(3):
         write(scene.root / "day=1" / "x.parquet", *range(i + 1))  # another file each time
         scene.open()
-        wait_for(scene)
-    assert scene.sizes() == [5, *[1] * 11]
+    assert scene.sizes() == [5, 1, 1]  # two of them are gone
     write(scene.root / "day=1" / "x.parquet", -1)
-    scene.open()
-    wait_for(scene)
-    assert scene.sizes() == [1]  # 16 files were more than three times the limit
-    scene.open()
-    wait_for(scene)
+    assert lowers(scene.open()) == [None, None, -1, None, None]
+    assert scene.sizes() == [1]
     assert lowers(scene.open()) == [1, 3, -1, 5, 8]
 
 
@@ -310,9 +311,9 @@ def test_other_tables_do_not_wait_for_a_long_job(
         return read_footers(*arguments)
 
     monkeypatch.setattr(automatic_indexes, "read_footers", late)
-    monkeypatch.setattr(parquet, "_PATIENCE", 0.01)
+    scene.patience_ms = 10
     scene.open()
-    monkeypatch.setattr(parquet, "_PATIENCE", 3600)
+    scene.patience_ms = 3_600_000
     write(tmp_path / "o" / "f.parquet", 70)
     assert lowers(scene.open(root=tmp_path / "o")) == [None]
     assert lowers(scene.open()) == [None] * 4
@@ -328,7 +329,7 @@ def test_thread_that_cannot_start_is_no_error(
     def fail(self: threading.Thread) -> None:
         raise RuntimeError("can't start new thread")
 
-    request = scene.request(automatic=AutomaticIndex(scene.schema, spark_schema(day="integer"), 10))
+    request = scene.request(automatic=scene.automatic())
     scan = scene.tables.open_scan(request)
     everything = np.ones(4, bool)
     monkeypatch.setattr(parquet, "_open", scene.tables)
@@ -344,9 +345,9 @@ def test_young_file_on_storage_with_whole_seconds_stays_unknown(
     now = [0.0]
     scene.tables._automatic = AutomaticIndexes(lambda: now[0])
     file = scene.root / "day=1" / "b.parquet"
-    os.utime(file, (int(time.time()) + 3600,) * 2)
+    os.utime(file, (int(time.time()),) * 2)
     assert lowers(scene.open()) == [1, None, 5, 8]
-    monkeypatch.setattr(local_footers, "_YOUNG", -3_700_000)
+    monkeypatch.setattr(local_footers, "_YOUNG", -10_000)
     assert lowers(scene.open()) == [1, None, 5, 8]
     now[0] += 4
     assert lowers(scene.open()) == ALL
@@ -397,17 +398,102 @@ def test_disabled_indexes_are_not_built(scene: Automatic, read: list[str]) -> No
     assert read == []
 
 
-def test_wide_files_are_read_in_portions() -> None:
-    names = pa.chunked_array([[f"{i}" for i in range(5000)]])
-    numbers = pa.chunked_array([pa.array(range(5000), pa.int64())])
-    keys = FileKeys(
-        ("file:/t",), pa.chunked_array([pa.array([0] * 5000, pa.int32())]), names, numbers, numbers
-    )
-    assert [len(some) for some in portions(keys, 1)] == [2000, 2000, 1000]
-    assert {len(some) for some in portions(keys, 300)} == {25}
-    assert len(next(portions(keys, 100_000))) == 16
-    read = [name for some in portions(keys, 50) for name in some.name.to_pylist()]
-    assert read == names.to_pylist()
+def test_footers_are_read_in_portions_and_committed_together(
+    scene: Automatic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sizes: list[int] = []
+    read_footers = automatic_indexes.read_footers
+
+    def noted(keys: FileKeys, *rest: Any) -> Any:
+        sizes.append(len(keys))
+        return read_footers(keys, *rest)
+
+    monkeypatch.setattr(automatic_indexes, "read_footers", noted)
+    monkeypatch.setattr(automatic_indexes, "_FIRST", 2)
+    monkeypatch.setattr(automatic_indexes, "_CELLS", 5 * 2)  # of files of two columns
+    monkeypatch.setattr(automatic_indexes, "_COMMITTED", 10)
+    for i in range(20):
+        write(scene.root / "day=1" / f"b{i:02d}.parquet", i)
+    bad = scene.root / "day=1" / "b07.parquet"
+    bad.write_bytes(b"x" * bad.stat().st_size)
+    scene.open()
+    wait_for(scene)
+    assert sizes == [2, 5, 3, 7, 3, 4]  # one of the 3 has no row group
+    assert scene.sizes() == [9, 10, 4]
+    expected = [1, 3, *(None if i == 7 else i for i in range(20)), 5, 8]
+    assert sorted(lowers(scene.open()), key=str) == sorted(expected, key=str)
+
+
+def test_many_unreadable_files_are_not_read_by_each_query(
+    scene: Automatic, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(automatic_indexes, "_TRACKED", 20)
+    for file in scene.root.rglob("*.parquet"):
+        file.write_bytes(b"x" * file.stat().st_size)
+    for _ in range(3):
+        scene.open()
+        wait_for(scene)
+    assert len(read) == 4
+
+
+def test_readable_files_do_not_wait_for_unreadable_ones(scene: Automatic, read: list[str]) -> None:
+    bad = scene.root / "day=1" / "b.parquet"
+    bad.write_bytes(b"x" * bad.stat().st_size)
+    os.utime(bad, (0, 0))
+    scene.open()
+    read.clear()
+    write(scene.root / "day=1" / "aa.parquet", -1)
+    assert lowers(scene.open()) == [1, -1, None, 5, 8]
+    assert read == ["aa.parquet"]
+
+
+def test_queries_wait_for_a_second_in_ten() -> None:
+    now = [100.0]
+    indexes = AutomaticIndexes(lambda: now[0])
+
+    class Slow:
+        def wait(self, seconds: float) -> bool:
+            now[0] += seconds
+            return False
+
+    def waited(seconds: float) -> float:
+        started = now[0]
+        indexes.wait([Slow()], seconds)  # type: ignore[list-item]
+        return round(now[0] - started, 3)
+
+    assert [waited(0.4) for _ in range(3)] == [0.4, 0.4, 0.28]
+    assert waited(0.4) == 0.028
+    now[0] += 5
+    assert waited(3600) == pytest.approx(0.5, abs=0.01)
+    now[0] += 3600
+    assert waited(3600) == 1
+
+
+def test_roots_of_one_table_share_an_index(scene: Automatic, read: list[str]) -> None:
+    files = sorted(scene.root.rglob("*.parquet"))
+    roots = ["file:" + str(scene.root / day) for day in ("day=1", "day=2")]
+    assert lowers(scene.open(roots=roots, order=files)) == ALL
+    assert len(read) == 4
+    assert scene.sizes() == [4]
+
+
+def test_unreachable_column_does_not_disable_an_index(
+    scene: Automatic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scene.open()
+    scene.tables = ParquetTables()
+    for cached in scene.cache.glob("[!a]*"):
+        shutil.rmtree(cached)
+    opened = scene.open()
+
+    def fail(*_: Any) -> Any:
+        raise OSError("too many open files")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(stores, "open_verified", fail)
+        assert lowers(opened) == [None] * 4
+    monkeypatch.setattr(index_statistics, "_RETRY", 0.0)
+    assert lowers(scene.open()) == ALL
 
 
 @pytest.mark.parametrize("damage", ["pointer", "keys", "column"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import msgspec
 import numpy as np
 
-from tamis.errors import StatisticsIndexError
+from tamis.errors import StatisticsIndexError, warn_caller
 from tamis.indexing.build.current_index import (
     keys_in_force,
     load_segments,
@@ -189,17 +188,16 @@ class Index:
         content, recorded = table.everything(leaves, spec, table.entries(spec, gone))
         parts = encode(recorded.entries, recorded.parts, len(content.files))
         self._commit(listing, selected, content, spec, parts)
-        self._warn_of(gone, stacklevel=4)
+        self._warn_of(gone)
         return self
 
-    def _warn_of(self, gone: Mapping[str, str] | None, stacklevel: int) -> None:
+    def _warn_of(self, gone: Mapping[str, str] | None) -> None:
         if gone:
             names = "; ".join(f"{name} ({why})" for name, why in gone.items())
-            warnings.warn(
+            warn_caller(
                 f"the index of {self._target} no longer records {names}. Everything else is "
                 "indexed. To stop this warning, build the index with the columns and expressions "
                 "that you want.",
-                stacklevel=stacklevel,
             )
 
     def refresh(self) -> Index:
@@ -212,6 +210,16 @@ class Index:
         built as by `build` without arguments, with a warning. Columns that were dropped from the
         table cause a warning, too.
         """
+        for _ in range(_ATTEMPTS):
+            if self._try_to_refresh():
+                return self
+        raise StatisticsIndexError(
+            f"other processes changed the index of {self._target} each time before refresh() could "
+            "commit: run it again"
+        )
+
+    def _try_to_refresh(self) -> bool:
+        """Refresh; return False if another process has changed the index meanwhile."""
         started = datetime.now(UTC)
         listing = self._list()
         table = self._reader_of(listing)
@@ -220,17 +228,19 @@ class Index:
         if held is None:
             requested = self._requested(listing)
             if requested is None and store.stamp() is None:
-                warnings.warn(
+                warn_caller(
                     f"there is no index at {store.uri}, and no list of what an earlier one "
                     "recorded. refresh() builds one as build() does without arguments: to record "
                     "more, call build() with the columns and expressions that you want.",
-                    stacklevel=2,
                 )
             default = None, RecordingSpec(fills_gaps=True)
-            return self._build(listing, *(requested or default), lenient=True)
+            self._build(listing, *(requested or default), lenient=True)
+            return True
         old = held.pointer
         if (born_at(old.name) or started) > started:
-            return self.refresh()  # the listing may lack files that another process has indexed
+            # the listing may lack files that another process has indexed
+            listing = self._list()
+            table = self._reader_of(listing)
         gone: dict[str, str] = {}
         leaves = selected_leaves(table.leaves, old.selected, gone)
         entries = table.entries(held.spec, gone)
@@ -242,7 +252,8 @@ class Index:
             or [entry.meaning for entry in entries]
             != [entry.meaning for entry in held.entries if not entry.fills_gap]
         ):
-            return self._build(listing, old.selected, held.spec, lenient=True)
+            self._build(listing, old.selected, held.spec, lenient=True)
+            return True
         try:
             store.verify(old)
             again = None if listing.reading is None else CHANGED
@@ -252,16 +263,17 @@ class Index:
                 if not len(new):
                     self._keep_specification(listing, store)  # the index is current
                 elif not self._append(table.only(new), store, held, entries):
-                    return self.refresh()  # another process has changed the index meanwhile
-                self._warn_of(gone, stacklevel=3)
-                return self
+                    return False
+                self._warn_of(gone)
+                return True
             self._rewrite(table, store, held, leaves, entries, rows)
         except IndexUnusable as problem:
             if problem.code == "index.damaged":
-                return self._build(listing, old.selected, held.spec, lenient=True)
+                self._build(listing, old.selected, held.spec, lenient=True)
+                return True
             raise
-        self._warn_of(gone, stacklevel=3)
-        return self
+        self._warn_of(gone)
+        return True
 
     @staticmethod
     def _has_grown(
@@ -442,12 +454,11 @@ class Index:
                 if current is not None and current.name == pointer.name:
                     return
         except (OSError, StatisticsIndexError) as problem:
-            warnings.warn(
+            warn_caller(
                 f"the columns and expressions that the index of {listing.root} records cannot be "
                 f"saved in {file.path} ({problem}). Make the directory of this file writable, or "
                 "set spark.tamis.index.location. Otherwise refresh() cannot restore the index "
                 "after an overwrite of the table.",
-                stacklevel=5,
             )
 
     def _reader_of(self, listing: TableListing) -> TableReader:

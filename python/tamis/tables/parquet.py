@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import threading
-import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -46,8 +45,6 @@ _MAX_MATCHES = 16
 _MAX_MATCHED_FILES = 3_000_000
 # Segments per index. Evaluating one more segment costs about as much as gathering 4,000 files.
 _MAX_RUNS = 32
-# Seconds for which a query waits until footers are read.
-_PATIENCE = 1.0
 # Roots of a scan with automatic indexes.
 _MAX_ROOTS = 16
 # If a scan has more roots, for example from a glob, their tables are not determined.
@@ -77,11 +74,11 @@ class ScanInput:
     total_records: int | None
     problems: tuple[IndexUnusable, ...]
     indexes: tuple[OpenIndex, ...]
-    automatic: tuple[OpenIndex, ...]
     partitions: DirectoryStatistics
     directories: npt.NDArray[np.int32]
     sizes: pa.ChunkedArray
     tables: frozenset[str] = frozenset()
+    automatic: tuple[OpenIndex, ...] = ()
 
     @property
     def is_indexed(self) -> bool:
@@ -197,11 +194,11 @@ class ParquetTables:
             match.total_records,
             problems,
             indexes,
-            automatic,
             partitions,
             group,
             snapshot.files.size,
             _tables(table.roots, snapshot, indexes),
+            automatic,
         )
 
     def _snapshot(self, request: ScanRequest) -> Snapshot:
@@ -280,7 +277,7 @@ class ParquetTables:
             if any(each is not None and each.code == "index.damaged" for each in problems):
                 self._automatic.discard(root, location, outcome.pointer.checksum)
                 self._automatic_open.forget(root, location)
-            elif not any(problems):
+            else:
                 usable[id(outcome)] = outcome
         return tuple(usable.values())
 
@@ -301,6 +298,10 @@ class ParquetTables:
         if wanted is None or not 0 < len(ordinals) <= wanted.max_files:
             return False
         snapshot = self._snapshot(request)
+        below: dict[tuple[str, str], Flags] = {}  # which files each automatic index describes
+        for root, automatic in _automatic_roots(request, snapshot).items():
+            inside = _is_below(root, snapshot)
+            below[automatic] = below[automatic] | inside if automatic in below else inside
         unindexed = [
             Unindexed(
                 table_root,
@@ -308,15 +309,13 @@ class ParquetTables:
                 wanted.schema,
                 wanted.partition_schema,
                 request.table.case_sensitive,
-                snapshot.files.take(ordinals[_is_below(root, snapshot)[ordinals]]),
-                wanted.max_files,
+                snapshot.files.take(ordinals[inside[ordinals]]),
                 request.storage,
             )
-            for root, (table_root, location) in _automatic_roots(request, snapshot).items()
+            for (table_root, location), inside in below.items()
         ]
         jobs = self._automatic.add([each for each in unindexed if len(each.files)])
-        deadline = time.monotonic() + _PATIENCE
-        added = [job for job in jobs if job.wait(deadline - time.monotonic())]
+        added = self._automatic.wait(jobs, wanted.patience_ms / 1000)
         for job in added:
             self._automatic_open.forget(*job.unindexed.key)
         return bool(added)

@@ -39,11 +39,13 @@ class AutomaticIndex(msgspec.Struct, frozen=True):
 
     - `schema`, `partition_schema`: Spark's JSON of the data columns and the partition columns.
     - `max_files`: the most files that are indexed for one table.
+    - `patience_ms`: the most milliseconds for which planning waits until they are.
     """
 
     schema: str
     partition_schema: str
     max_files: int
+    patience_ms: int
 
 
 class IndexOptions(msgspec.Struct, frozen=True):

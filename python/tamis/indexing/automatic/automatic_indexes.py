@@ -19,23 +19,25 @@ import queue
 import shutil
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
 
 import numpy as np
 import platformdirs
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis._version import __version__
 from tamis.errors import StatisticsIndexError
-from tamis.indexing.automatic.local_footers import portions, read_footers, readable
+from tamis.indexing.automatic.local_footers import read_footers, readable
 from tamis.indexing.build.current_index import reusable_rows
 from tamis.indexing.build.generation import Generation, pointer_to
 from tamis.indexing.build.segments import append
-from tamis.indexing.executor.columns_schema import leaves_of
+from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.format.layout import FORMAT, Segment
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
@@ -52,9 +54,16 @@ FEW: Final = 64
 _RETRY: Final = 300.0
 _SOON: Final = 3.0
 _YOUNG: Final = 10.0
-#: Files of an index for each file that may be in it, after which it starts again without files that
-#: are gone.
-_GROWTH: Final = 3
+#: Files after which an index starts again, because most of them may be gone.
+_MOST_FILES: Final = 1_000_000
+#: Footers that are read together at first, the row groups times columns whose statistics are in
+#: memory at a time (about 1 KB each), and the files that are committed together.
+_FIRST: Final = 16
+_CELLS: Final = 30_000
+_COMMITTED: Final = 2000
+#: Seconds for which queries wait in total, until this much time has passed again.
+_PATIENCE: Final = 1.0
+_REFILLED: Final = 10.0
 #: Days without use after which an automatic index is removed, and seconds between notes of its use.
 _UNUSED: Final = 30.0
 _NOTED: Final = 86400.0
@@ -75,7 +84,6 @@ class Unindexed:
         partition_schema: Spark's JSON of the partition columns.
         case_sensitive: Whether column names are case-sensitive.
         files: The files.
-        max_files: The most files of one table.
         settings: The `fs.*` settings of the storage.
     """
 
@@ -85,7 +93,6 @@ class Unindexed:
     partition_schema: str
     case_sensitive: bool
     files: FileKeys
-    max_files: int
     settings: Mapping[str, str]
 
     @property
@@ -117,15 +124,12 @@ class Job:
     def __init__(self, unindexed: Unindexed) -> None:
         self._done = threading.Event()
         self._has_added = False
-        self._is_slow = False
         self.unindexed = unindexed
+        self.uris = frozenset(unindexed.files.uris())
 
     def wait(self, seconds: float) -> bool:
-        """Return whether files were added within this time. A slow job is waited for only once."""
-        if self._is_slow:
-            return False
-        self._is_slow = not self._done.wait(max(seconds, 0.0))
-        return not self._is_slow and self._has_added
+        """Return whether files were added within this time."""
+        return self._done.wait(max(seconds, 0.0)) and self._has_added
 
     def finish(self, has_added: bool) -> None:
         self._has_added = has_added
@@ -143,8 +147,11 @@ class AutomaticIndexes:
         self._clock = clock
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
         self._running: dict[Key, Job] = {}
-        #: When files that could not be added may be tried again, by URI and modification time.
+        #: When files that could not be added may be tried again, by URI and modification time; and
+        #: all files of an index, if they are many.
         self._failed: dict[tuple[str, int], float] = {}
+        self._delayed: dict[Key, float] = {}
+        self._patience, self._refilled_at = _PATIENCE, clock()
         self._discarded: dict[Key, float] = {}
         self._noted: dict[Key, float] = {}
         self._lock = threading.Lock()
@@ -193,43 +200,77 @@ class AutomaticIndexes:
             RuntimeError: The thread cannot be started.
         """
         now = self._clock()
+        jobs = []
         with self._lock:
-            jobs = {
-                each.key: self._running.get(each.key) or Job(each)
-                for each in wanted
-                if any(now >= self._failed.get(file, 0.0) for file in _identities(each.files))
-            }
-            if not jobs:
-                return []
-            if self._thread is None:
-                thread = threading.Thread(
-                    target=self._work, name="tamis automatic indexes", daemon=True
-                )
-                thread.start()
-                self._thread = thread
-            for key, job in jobs.items():
-                if key not in self._running:
-                    self._running[key] = job
-                    self._jobs.put(job)
-            are_alone = self._running.keys() <= jobs.keys()
-        files = sum(len(job.unindexed.files) for job in jobs.values())
-        return list(jobs.values()) if are_alone and files <= FEW else []
+            for each in wanted:
+                if now < self._delayed.get(each.key, 0.0):
+                    continue
+                is_due = [now >= self._failed.get(f, 0.0) for f in _identities(each.files)]
+                if any(is_due):
+                    due = replace(each, files=each.files.take(np.flatnonzero(is_due)))
+                    jobs.append(self._start(Job(due)))
+            are_alone = self._running.keys() <= {job.unindexed.key for job in jobs}
+        are_few = sum(len(job.uris) for job in jobs) <= FEW
+        return jobs if are_alone and are_few else []
+
+    def _start(self, job: Job) -> Job:
+        """Start a job, or return the one that runs for the same index."""
+        if self._thread is None:
+            thread = threading.Thread(
+                target=self._work, name="tamis automatic indexes", daemon=True
+            )
+            thread.start()
+            self._thread = thread
+        running = self._running.get(job.unindexed.key)
+        if running is not None:
+            return running
+        self._running[job.unindexed.key] = job
+        self._jobs.put(job)
+        return job
+
+    def wait(self, jobs: Sequence[Job], seconds: float) -> list[Job]:
+        """Wait for jobs; return those that have added files.
+
+        Args:
+            jobs: The jobs.
+            seconds: The most time to wait. All queries together wait at most a second in ten.
+        """
+        started = self._clock()
+        with self._lock:
+            passed = started - self._refilled_at
+            self._patience = min(_PATIENCE, self._patience + passed * _PATIENCE / _REFILLED)
+            self._refilled_at = started
+            deadline = started + min(seconds, self._patience)
+        added = [job for job in jobs if job.wait(deadline - self._clock())]
+        with self._lock:
+            self._patience -= self._clock() - started
+        return added
 
     def _work(self) -> None:
         while True:
             job = self._jobs.get()
-            missed = wanted = job.unindexed.files
+            added, missed = 0, job.unindexed.files
             with suppress(Exception):  # whatever happens, the files stay unknown
-                missed = _add(job.unindexed)
+                added, missed = _add(job.unindexed)
+            if not added:
+                missed = job.unindexed.files
             with self._lock:
-                if len(self._failed) + len(missed) > _TRACKED:
-                    self._failed.clear()
-                now, latest = self._clock(), (time.time() - _YOUNG) * 1000
-                for file in _identities(missed)[:_TRACKED]:
-                    self._failed[file] = now + (_SOON if file[1] > latest else _RETRY)
+                self._note_missed(job.unindexed.key, missed)
                 del self._running[job.unindexed.key]
-            job.finish(len(missed) < len(wanted))
+            job.finish(added > 0)
             release_unused_memory()
+
+    def _note_missed(self, key: Key, missed: FileKeys) -> None:
+        """Note files that shall not be tried again soon."""
+        now, wall = self._clock(), time.time() * 1000
+        if len(missed) > _TRACKED // 10:
+            self._delayed[key] = now + _RETRY
+            return
+        if len(self._failed) + len(missed) > _TRACKED:
+            self._failed.clear()
+        for file in _identities(missed):
+            is_young = wall - _YOUNG * 1000 < file[1] <= wall
+            self._failed[file] = now + (_SOON if is_young else _RETRY)
 
 
 def _identities(files: FileKeys) -> list[tuple[str, int]]:
@@ -237,37 +278,40 @@ def _identities(files: FileKeys) -> list[tuple[str, int]]:
     return list(zip(files.uris(), files.mtime.to_pylist(), strict=True))
 
 
-def _add(wanted: Unindexed) -> FileKeys:
-    """Read the footers of files and commit them; return the files that could not be read.
+def _add(wanted: Unindexed) -> tuple[int, FileKeys]:
+    """Read the footers of files and commit them.
+
+    Returns:
+        How many files were added, and those that could not be read.
 
     Raises:
         Exception: The index cannot be written. What was committed before stays.
     """
     store = Store.at(wanted.root, wanted.location, {})
-    leaves = leaves_of(wanted.schema)
     pointer = store.current()
     files = wanted.files
-    if pointer is not None and pointer.totals.files > _GROWTH * max(wanted.max_files, FEW):
+    if pointer is not None and pointer.totals.files > _MOST_FILES:
         store.drop()
         pointer = None
     if pointer is not None:
         try:
             # another process may have added some
             files = files.take(np.flatnonzero(reusable_rows(files, store, pointer) < 0))
-        except IndexUnusable:
+        except IndexUnusable as problem:
+            if problem.code != "index.damaged":
+                raise
             store.drop()
             pointer = None
     if pointer is None:
-        _remove_unused(Path(store.path).parent.parent)
-    missed = []
-    start = 0
-    for some in portions(files, len(leaves)):
-        tables = read_footers(some, leaves, wanted.case_sensitive, wanted.settings)
-        missed += (start + np.flatnonzero(tables[0].column("num_records").is_null())).tolist()
-        start += len(some)
-        content = readable(some, leaves, *tables)
-        if not content.totals.files:
+        _remove_unused(Path(store.path).parent.parent.parent)
+    leaves = leaves_of(wanted.schema)
+    missed: list[int] = []
+    for start, stop, tables in _footers(wanted, files, leaves):
+        unread = np.flatnonzero(tables[0].column("num_records").is_null())
+        missed += (start + unread).tolist()
+        if len(unread) == stop - start:
             continue
+        content = readable(files.take(np.arange(start, stop)), leaves, *tables)
         segment = store.write_segment(content.files, content.row_groups)
         replaced = None if pointer is None else append(store, pointer, segment, content)
         if replaced is None:
@@ -275,8 +319,33 @@ def _add(wanted: Unindexed) -> FileKeys:
             _commit(store, wanted, segment, content)
         store.remove_old_segments(replaced)
         pointer = store.pointer()
+    return len(files) - len(missed), files.take(np.array(missed, np.int64))
+
+
+def _footers(
+    wanted: Unindexed, files: FileKeys, leaves: Sequence[Leaf]
+) -> Iterator[tuple[int, int, tuple[pa.Table, pa.Table]]]:
+    """Yield the first and the last file, and the statistics, of files that are committed together.
+
+    Fewer are read together, because reading takes more memory than the result.
+    """
+    first = start = 0
+    size = _FIRST
+    read: list[tuple[pa.Table, pa.Table]] = []
+    while start < len(files):
+        stop = min(start + size, first + _COMMITTED, len(files))
+        some = files.take(np.arange(start, stop))
+        statistics, groups = read_footers(some, leaves, wanted.case_sensitive, wanted.settings)
+        owner = pc.add(groups.column("file"), start - first)
+        read.append((statistics, groups.set_column(0, "file", owner)))
+        cells = max(1, len(groups) * len(leaves))
+        size = max(_FIRST, min(_COMMITTED, _CELLS * (stop - start) // cells))
+        start = stop
         release_unused_memory()
-    return files.take(np.array(missed, np.int64))
+        if start == len(files) or start - first == _COMMITTED:
+            together = (pa.concat_tables(each) for each in zip(*read, strict=True))
+            yield first, start, (next(together), next(together))
+            first, read = start, []
 
 
 def _commit(store: Store, wanted: Unindexed, segment: Segment, content: Generation) -> None:
@@ -293,10 +362,10 @@ def _commit(store: Store, wanted: Unindexed, segment: Segment, content: Generati
     )
 
 
-def _remove_unused(base: Path) -> None:
-    """Remove automatic indexes that no query has used for a long time."""
+def _remove_unused(cache: Path) -> None:
+    """Remove automatic indexes, of any version, that no query has used for a long time."""
     limit = time.time() - _UNUSED * 86400
-    for index in base.glob("*/*"):
+    for index in cache.glob("automatic-*/*/*"):
         try:
             if index.stat().st_mtime < limit:
                 shutil.rmtree(index)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
@@ -17,24 +17,13 @@ from tamis.indexing.executor.executor_job import harvest
 from tamis.indexing.read.snapshot import FileKeys
 from tamis.indexing.storage import FileSystems
 
-__all__ = ["portions", "read_footers", "readable"]
+__all__ = ["read_footers", "readable"]
 
 #: Threads that wait for storage.
 _CONCURRENT: Final = 8
 #: Milliseconds for which a file is too young if its storage has whole seconds: it may be replaced
 #: by another of the same size within the same second.
 _YOUNG: Final = 3000
-#: Row groups times columns whose statistics are in memory at a time, at about 1 KB each, and the
-#: number of row groups that a file is expected to have.
-_CELLS: Final = 30_000
-_ROW_GROUPS: Final = 4
-
-
-def portions(keys: FileKeys, leaves: int) -> Iterator[FileKeys]:
-    """Yield the files in portions whose statistics fit into memory."""
-    size = max(16, min(2000, _CELLS // (_ROW_GROUPS * max(leaves, 1))))
-    for start in range(0, len(keys), size):
-        yield keys.take(np.arange(start, min(start + size, len(keys))))
 
 
 def read_footers(
@@ -50,6 +39,7 @@ def read_footers(
         case_sensitive: Whether columns are matched by exact name.
         settings: The `fs.*` settings of the storage.
     """
+    oldest = time.time() * 1000 - _YOUNG  # before reading: a file may be replaced afterwards
     listed = pa.record_batch(
         {
             "ordinal": pa.array(np.arange(len(keys))),
@@ -63,17 +53,19 @@ def read_footers(
         for name in ("files", "row_groups")
     )
     # The file that was read is the listed one if it still is after reading.
-    unchanged = pa.array(_unchanged(keys, settings), pa.bool_())
+    unchanged = pa.array(_unchanged(keys, settings, oldest), pa.bool_())
     records = pc.if_else(unchanged, files.column("num_records"), pa.scalar(None))
     place = files.column_names.index("num_records")
     files = files.set_column(place, "num_records", records)
     return files, row_groups.sort_by([("file", "ascending"), ("start", "ascending")])
 
 
-def _unchanged(keys: FileKeys, settings: Mapping[str, str]) -> list[bool]:
-    """Return for each file whether it still has the listed size and modification time."""
+def _unchanged(keys: FileKeys, settings: Mapping[str, str], oldest: float) -> list[bool]:
+    """Return for each file whether it still has the listed size and modification time.
+
+    If the storage has whole seconds, a file that is younger than `oldest` counts as changed.
+    """
     systems = FileSystems(settings)
-    latest = time.time() * 1000 - _YOUNG
 
     def is_unchanged(uri: str, size: int, mtime: int) -> bool:
         try:
@@ -85,7 +77,7 @@ def _unchanged(keys: FileKeys, settings: Mapping[str, str]) -> list[bool]:
             return False
         now = info.mtime_ns // 1_000_000
         if now % 1000 == 0:  # in whole seconds, also where Spark lists milliseconds, as on HDFS
-            return now == mtime // 1000 * 1000 and mtime < latest
+            return now == mtime // 1000 * 1000 and mtime < oldest
         return bool(now == mtime)
 
     with ThreadPoolExecutor(_CONCURRENT) as pool:

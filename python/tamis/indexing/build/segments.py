@@ -4,7 +4,7 @@ Appending writes the statistics of the new files and a new pointer, whatever the
 When there are more than `_MOST` segments, the last ones are merged, from the first that is not
 larger than all later ones together. So a merged segment is at least twice as large as its first
 part, every file takes part in a number of merges that grows with the logarithm of the number of
-files, and so does the number of segments.
+files, and so does the number of segments. Segments that would not fit into memory are not merged.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ __all__ = ["append", "in_order", "with_earlier"]
 
 #: The number of segments after which some are merged.
 _MOST: Final = 16
+#: Files and row groups times columns that are merged at most, at about 30 bytes each.
+_MOST_CELLS: Final = 5_000_000
 #: Attempts to commit while other processes commit.
 _ATTEMPTS: Final = 5
 
@@ -182,7 +184,13 @@ def _merged(store: Store, pointer: Pointer) -> Pointer:
     if len(segments) <= _MOST:
         return pointer
     sizes = [segment.files for segment in segments]
-    first = next((i for i in range(len(sizes) - 1) if sizes[i] <= sum(sizes[i + 1 :])), None)
+    cells = [(each.files + each.row_groups) * max(1, len(pointer.columns)) for each in segments]
+    candidates = (
+        i
+        for i in range(len(sizes) - 1)
+        if sizes[i] <= sum(sizes[i + 1 :]) and sum(cells[i:]) <= _MOST_CELLS
+    )
+    first = next(candidates, None)
     if first is None:
         return pointer
     part = pointer.with_segments(segments[first:])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -10,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.errors import StatisticsIndexError
+from tamis.errors import StatisticsIndexError, warn_caller
 from tamis.indexing.build.footer_gaps import gap_entries
 from tamis.indexing.build.generation import Generation, assemble
 from tamis.indexing.build.listing import TableListing, parse_value, storage_settings
@@ -37,8 +36,6 @@ _OF_TEXT: Final = (
     "time of today), so it cannot be recorded: set the option timestampFormat of the reader, and "
     "do not use the time parser policy LEGACY, or leave it out"
 )
-#: The frames between a warning and the caller of a method of `Index`.
-_STACK: Final = 6
 
 
 class TableReader:
@@ -153,11 +150,10 @@ class TableReader:
         ]
         filled, more, problems = self._fill_gaps(ordinals, files, candidates, gaps_before)
         for why, names in problems.items():
-            warnings.warn(
+            warn_caller(
                 f"the footers of {', '.join(names)} do not suffice, and the index of "
                 f"{self._target} lacks bounds from their rows ({why}). Everything else is indexed. "
                 "To try again, run add(); to leave these columns out, pass fill_gaps=False.",
-                stacklevel=_STACK,
             )
         return Recorded((*requested.entries, *timed(filled, more)), (*requested.parts, *more.parts))
 

@@ -117,7 +117,11 @@ final class Question(
     Option.when(
       reading.isEmpty && TamisConf.indexEnabled(conf) && TamisConf.indexAutoName(conf) == "footers"
     )(
-      AutomaticIndex(Question.columnsOfFiles(table.relation), TamisConf.indexAutoMaxFiles(conf))
+      AutomaticIndex(
+        Question.columnsOfFiles(table.relation),
+        TamisConf.indexAutoMaxFiles(conf),
+        math.min(1000L, TamisConf.timeoutMs(conf) / 4)
+      )
     )
 
   private lazy val scan = ScanRequest(

@@ -51,7 +51,8 @@ final case class ScanRequest(
         Json.obj(
           "schema" -> each.schema.json,
           "partition_schema" -> partitionColumns.json,
-          "max_files" -> each.maxFiles
+          "max_files" -> each.maxFiles,
+          "patience_ms" -> each.patienceMs
         )
       )
     ),
@@ -100,8 +101,10 @@ final case class IndexSettings(
   *   the columns in the files of the table
   * @param maxFiles
   *   the most files that are indexed for one table
+  * @param patienceMs
+  *   the most milliseconds for which planning waits until they are
   */
-final case class AutomaticIndex(schema: StructType, maxFiles: Int)
+final case class AutomaticIndex(schema: StructType, maxFiles: Int, patienceMs: Long)
 
 /** What was ruled out, over all files; bytes and rows are None if they are not known for each of
   * them.

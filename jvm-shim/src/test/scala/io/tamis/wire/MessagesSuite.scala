@@ -50,12 +50,13 @@ class MessagesSuite extends munit.FunSuite {
 
   test("an automatic index has the columns of the files and the partition columns") {
     val files = StructType.fromDDL("a LONG")
-    val index = scan.index.copy(automatic = Some(AutomaticIndex(files, 5)))
+    val index = scan.index.copy(automatic = Some(AutomaticIndex(files, 5, 700)))
     val json = Messages.mapper.readTree(request.copy(scan = scan.copy(index = index)).toJson)
     val automatic = json.at("/index/automatic")
     assertEquals(automatic.get("schema").asText, files.json)
     assertEquals(automatic.get("partition_schema").asText, scan.partitionColumns.json)
     assertEquals(automatic.get("max_files").asInt, 5)
+    assertEquals(automatic.get("patience_ms").asInt, 700)
   }
 
   test("the goal of a join contains the scans of the other side") {
