@@ -87,7 +87,7 @@ def run(spark: SparkSession, files: int, appends: int, folder: Path) -> None:
         median = statistics.median(queries[way])
         mean = statistics.mean(opened[way])
         print(f"| {way} | {mean:.1f} | {median:.2f} | {median / plain:.2f} |")
-    print(f"\nrefresh(): {statistics.median(refreshes):.2f} seconds, of which most is Spark's job")
+    print(f"\nrefresh(): {statistics.median(refreshes):.2f} seconds")
 
 
 def main() -> None:
