@@ -67,7 +67,7 @@ _REFILLED: Final = 10.0
 #: Days without use after which an automatic index is removed, and seconds between notes of its use.
 _UNUSED: Final = 30.0
 _NOTED: Final = 86400.0
-#: Noted uses and failed files of which this process keeps track.
+#: The most uses, and the most failed files, that this process remembers.
 _TRACKED: Final = 10_000
 
 Key = tuple[str, str]
@@ -343,8 +343,8 @@ def _footers(
         start = stop
         release_unused_memory()
         if start == len(files) or start - first == _COMMITTED:
-            together = (pa.concat_tables(each) for each in zip(*read, strict=True))
-            yield first, start, (next(together), next(together))
+            all_statistics, all_groups = zip(*read, strict=True)
+            yield first, start, (pa.concat_tables(all_statistics), pa.concat_tables(all_groups))
             first, read = start, []
 
 

@@ -16,18 +16,11 @@ from typing import Final
 import msgspec
 import pyarrow as pa
 
+from tamis.indexing.build.current_index import load_segments
 from tamis.indexing.build.generation import MAX_PROBLEMS, Generation
 from tamis.indexing.build.row_bounds import unknown_bounds
 from tamis.indexing.format.entry_statistics import Recorded
-from tamis.indexing.format.layout import (
-    FILES,
-    ROW_GROUPS,
-    ColumnEntry,
-    Pointer,
-    Segment,
-    Totals,
-    now,
-)
+from tamis.indexing.format.layout import ColumnEntry, Pointer, Segment, Totals, now
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_statistics import encode, load, recording_of
 from tamis.indexing.format.store import Store
@@ -94,7 +87,7 @@ def with_earlier(before: Sequence[Entry], now: Sequence[Entry]) -> list[Entry]:
 
     Args:
         before: The entries of the earlier segments.
-        now: Those of the new segment, of which the first are the same.
+        now: Those of the new segment, which begin with the same entries.
     """
     totals = [
         msgspec.structs.replace(
@@ -203,7 +196,5 @@ def _merged(store: Store, pointer: Pointer) -> Pointer:
         tables, raw = parts.data(recording.spec, recording.entries)
     if first == 0 and READING in part.data:
         raw[READING] = memoryview(b"".join(store.pieces(part, part.segments[0], READING)))
-    files, row_groups = store.columns(part, FILES), store.columns(part, ROW_GROUPS)
-    return pointer.with_segments(
-        [*segments[:first], store.write_segment(files, row_groups, tables, raw)]
-    )
+    together = store.write_segment(*load_segments(store, part), tables, raw)
+    return pointer.with_segments([*segments[:first], together])

@@ -285,5 +285,5 @@ def born_at(directory: str) -> datetime | None:
 
 def is_later(one: Pointer, other: Pointer) -> bool:
     """Return whether the last segment of `one` was started after that of `other`."""
-    born, before = (born_at(each.segments[-1].directory) for each in (one, other))
+    born, before = (born_at(each.name) for each in (one, other))
     return born is not None and before is not None and born > before
