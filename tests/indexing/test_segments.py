@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import MagicMock
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -24,10 +25,10 @@ from tamis.indexing.build import segments
 from tamis.indexing.build.listing import TableListing
 from tamis.indexing.build.row_aggregation import Job
 from tamis.indexing.format import store as stores
-from tamis.indexing.format.layout import FILES, ROW_GROUPS, Pointer
+from tamis.indexing.format.layout import FILES, ROW_GROUPS, Pointer, seal
 from tamis.indexing.format.row_statistics import load, recording_of
 from tamis.indexing.format.store import Store
-from tamis.indexing.problems import IndexMissing
+from tamis.indexing.problems import IndexMissing, IndexUnusable
 from tamis.indexing.read.open_indexes import OpenIndex, open_index
 from tests.indexing.local import LocalIndex, spark_schema, uri_of
 
@@ -236,6 +237,21 @@ class TestRefresh:
         index.refresh()
         assert sizes(index) == [4]
         assert content(index) == built(index, **RICH)
+
+    def test_wrong_number_of_files_of_a_segment_is_damage(
+        self, index: LocalIndex, root: Path
+    ) -> None:
+        index.build()
+        write(root / "e.parquet", 5)
+        index.refresh()
+        pointer = pointer_of(index)
+        first, second = pointer.segments
+        swapped = msgspec.structs.replace(
+            pointer, appended=(msgspec.structs.replace(second, files=first.files),)
+        )
+        (root / "_tamis" / "_index.json").write_bytes(seal(swapped))
+        with pytest.raises(IndexUnusable, match="has 2 rows instead of 1"):
+            open_index(index.store(), None)
 
     def test_gap_that_only_new_files_have(self, index: LocalIndex, root: Path) -> None:
         (root / "b.parquet").unlink()

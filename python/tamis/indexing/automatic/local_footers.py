@@ -75,10 +75,10 @@ def _unchanged(keys: FileKeys, settings: Mapping[str, str], oldest: float) -> li
             return False
         if info.mtime_ns is None or info.size != size:
             return False
-        now = info.mtime_ns // 1_000_000
-        if now % 1000 == 0:  # in whole seconds, also where Spark lists milliseconds, as on HDFS
-            return now == mtime // 1000 * 1000 and mtime < oldest
-        return bool(now == mtime)
+        if info.mtime_ns % 1_000_000_000 == 0:
+            # in whole seconds, also where Spark lists milliseconds, as on HDFS
+            return info.mtime_ns // 1_000_000_000 == mtime // 1000 and mtime < oldest
+        return bool(info.mtime_ns // 1_000_000 == mtime)
 
     with ThreadPoolExecutor(_CONCURRENT) as pool:
         columns = keys.uris(), keys.size.to_pylist(), keys.mtime.to_pylist()
