@@ -402,14 +402,15 @@ def test_partition_pruning_by_an_exact_filter(
 
 
 @pytest.mark.parametrize("how", JOINS)
-@pytest.mark.parametrize("generated", ["true", "false"])
+@pytest.mark.parametrize(("generated", "v1"), [("true", "orc"), ("false", "orc"), ("false", "")])
 def test_union_with_a_scan_without_run_time_filters(
-    views: SparkSession, same: Same, tmp_path: Path, generated: str, how: str
+    views: SparkSession, same: Same, tmp_path: Path, generated: str, v1: str, how: str
 ) -> None:
-    """Spark leaves dynamic pruning in a filter above that scan.
+    """Spark leaves dynamic pruning in a filter above a V1 scan, and hands it to a V2 scan.
 
-    Only generated code can run that filter.
+    Only generated code can run that filter, and that scan fails.
     """
+    views.conf.set("spark.sql.sources.useV1SourceList", v1)
     views.range(200).selectExpr("id * 10 AS k").write.orc(str(tmp_path / "old"))
     views.read.orc(str(tmp_path / "old")).createOrReplaceTempView("old")
     for key, value in {**JOINS[how], "spark.sql.codegen.wholeStage": generated}.items():

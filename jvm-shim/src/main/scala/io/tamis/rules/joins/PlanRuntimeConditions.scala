@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Literal
 }
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.read.SupportsRuntimeV2Filtering
 import org.apache.spark.sql.execution.{
   ColumnarRule,
   FilterExec,
@@ -22,6 +23,7 @@ import org.apache.spark.sql.execution.{
   ScalarSubquery,
   SparkPlan
 }
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 /** Puts conditions over planned subqueries into the form in which Spark hands them to a scan.
   *
@@ -31,11 +33,12 @@ import org.apache.spark.sql.execution.{
   *   - A [[RuntimeCondition]] becomes the IN that brings its value to the scan.
   *   - So does Spark's own dynamic pruning of `CAST(column) IN (keys)`, which it plans if the sides
   *     of a join have different types, and then cannot translate for a scan.
-  *   - Dynamic pruning in a filter is removed. Spark pushes it through a UNION ALL to all branches,
-  *     and leaves it in a filter above a V1 scan that does not take it, such as one of ORC. Outside
-  *     of generated code that filter fails: "dynamicpruning has not finished" (seen on 4.1.3, also
-  *     for a union with a partition column of Spark's own scan). Pruning only saves reading. With
-  *     tamis off, only plans that were optimized before are changed.
+  *   - Dynamic pruning that a scan does not take is removed. Spark pushes it through a UNION ALL to
+  *     all branches. It leaves it in a filter above a V1 scan, such as one of ORC; outside of
+  *     generated code that filter fails: "dynamicpruning has not finished". It hands it to every V2
+  *     scan; one of ORC fails: "cannot be cast to SupportsRuntimeV2Filtering". (Both seen on 4.1.3,
+  *     also for a union with a partition column of Spark's own scan.) Pruning only saves reading.
+  *     With tamis off, only plans that were optimized before are changed.
   */
 object PlanRuntimeConditions extends GoalPhysicalRule {
   override val ruleName: String = "io.tamis.rules.PlanRuntimeConditions"
@@ -48,6 +51,10 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
             if !in.isInstanceOf[RuntimeFilterExec] && !in.child.isInstanceOf[AttributeReference] =>
           DynamicPruningExpression(ofList(in).getOrElse(in))
       }
+    case scan: BatchScanExec
+        if scan.runtimeFilters.nonEmpty && mayBeOfTamis(plan) &&
+          !scan.scan.isInstanceOf[SupportsRuntimeV2Filtering] =>
+      withoutRuntimeFilters(scan)
     case filter @ FilterExec(condition, child)
         if condition.exists(_.isInstanceOf[DynamicPruning]) && mayBeOfTamis(plan) =>
       ExpressionWriter
@@ -62,6 +69,13 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
     */
   private def mayBeOfTamis(plan: SparkPlan): Boolean =
     TamisConf.mode(conf) != Mode.Off || plan.exists(TamisScanExec.unapply(_).nonEmpty)
+
+  /** The constructor has other parameters in some versions of Spark. */
+  private def withoutRuntimeFilters(scan: BatchScanExec): SparkPlan =
+    scan.makeCopy(scan.productIterator.map {
+      case filters: AnyRef if filters eq scan.runtimeFilters => Nil
+      case other                                             => other.asInstanceOf[AnyRef]
+    }.toArray)
 
   private def ofScalar(condition: Expression): Expression = {
     val subqueries = condition.collect { case s: ScalarSubquery => s }
