@@ -34,6 +34,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 )
 os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+os.environ["SPARK_SUBMIT_OPTS"] = java_options()
 # Tests do not read or write the history of the user who runs them.
 os.environ["XDG_STATE_HOME"] = str(REPOSITORY / "build" / "state")
 # They do not use existing indexes either: an earlier run may have stored one under the same path.
@@ -55,15 +56,13 @@ settings.load_profile(
 
 @pytest.hookimpl(trylast=True)  # after pytest-spark has read its options
 def pytest_configure() -> None:
-    """Give each process of a distributed run (-n) its own directories, and its JVM options."""
+    """Give each process of a distributed run (-n) its own directories."""
     process = os.environ.get("PYTEST_XDIST_WORKER", "alone")
     confs = SparkConfigBuilder().initialize()
     for conf, name in DIRECTORIES.items():
         directory = REPOSITORY / "build" / name / process
         shutil.rmtree(directory, ignore_errors=True)  # what an earlier run left
         confs.set(conf, str(directory))
-    java = "spark.driver.extraJavaOptions"
-    confs.set(java, f"{confs.get(java)} {java_options()}")
 
 
 def pytest_ignore_collect(collection_path: Path) -> bool | None:

@@ -24,7 +24,7 @@ _PEERS = ("tamis", "Spark", "Iceberg", "Delta")
 def session(folder: Path) -> SparkSession:
     """Return a session with all four; the extension of tamis comes last."""
     confs = {
-        **packages.confs(packages.ICEBERG, packages.DELTA),
+        **packages.confs(),
         **packages.lakes(folder / "iceberg"),
         "spark.sql.session.timeZone": "UTC",
     }

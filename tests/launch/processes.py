@@ -34,6 +34,9 @@ def shell(directory: Path, **more: str) -> dict[str, str]:
     defaults = {
         "spark.tamis.timeout": "60s",
         "spark.executor.extraJavaOptions": java_options(),
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.ui.enabled": "false",
     }
     lines = [f"{name} {value}\n" for name, value in defaults.items()]
     (settings / "spark-defaults.conf").write_text("".join(lines))

@@ -16,7 +16,6 @@ from typing import Any
 import pytest
 
 from bench.peers import packages
-from tests.class_archive import java_options
 from tests.launch.processes import Running, running, shell
 
 EVENTS = """
@@ -112,12 +111,11 @@ def sources(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Itera
     """Start Spark with Iceberg (catalog `ice`), Delta, Avro, a Hive metastore, and tamis last."""
     folder = tmp_path_factory.mktemp("sources")
     confs = {
-        **packages.confs(packages.ICEBERG, packages.DELTA, packages.AVRO),
+        **packages.confs(),
         **packages.lakes(folder / "iceberg"),
         "spark.master": "local[2]",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": java_options(),
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
