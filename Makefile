@@ -38,8 +38,14 @@ lint-python:
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
 
+SCALA_LINT := scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck
+
 lint-scala:
-	$(SBT) scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck </dev/null
+	$(SBT) $(SCALA_LINT) </dev/null
+
+.PHONY: test-scala
+test-scala:
+	$(SBT) $(SCALA_LINT) test </dev/null
 
 # Files in the order of tests/conftest.py: those with slow tests first.
 PYTEST := $(PYTHON) -m pytest --dist loadfile --no-loadscope-reorder --doctest-modules
@@ -52,8 +58,8 @@ check: lint ## Run lint, doctests and tests without Spark or other programs (und
 	HYPOTHESIS_PROFILE=quick $(PYTEST) -n 2 -m "not spark and not programs" -q python/tamis tests
 
 .PHONY: test
-test: lint $(CLASSES) ## Run lint, the Scala tests and all of pytest
-	$(SBT) test </dev/null
+test: setup ## Run lint, the Scala tests and all of pytest
+	@$(MAKE) --no-print-directory -j 2 lint-python test-scala $(CLASSES)
 	$(PYTEST) -n $(WORKERS) --durations 40 python/tamis tests
 
 $(CLASSES): $(INSTALLED)
