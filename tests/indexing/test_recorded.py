@@ -174,6 +174,7 @@ def test_members_of_every_type(spark: SparkSession, path: str, kind: str) -> Non
     for column, constant, files in EQUALITIES:
         slack = 1 if kind == "bloom" and 0 < files < FILES else 0
         assert check(spark, path, f"{column} = {constant}") <= files + slack, column
+        check(spark, path, f"{column} <> {constant}")
         check(spark, path, f"{column} IN ({constant}, NULL)")
         check(spark, path, f"{column} NOT IN ({constant})")
 
