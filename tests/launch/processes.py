@@ -26,8 +26,8 @@ REPORT = "REPORT "
 def shell(directory: Path, **more: str) -> dict[str, str]:
     """Return the environment of a shell with this Python activated.
 
-    Spark's settings in it are a time limit that a busy machine keeps, and options of the JVM with
-    which executors start fast.
+    Spark's settings in it are a time limit that a busy machine keeps, options of the JVM with which
+    executors start fast, and those that avoid work which takes longer than a small query.
     """
     settings = directory / "settings"
     settings.mkdir(exist_ok=True)

@@ -70,7 +70,7 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
   private def mayBeOfTamis(plan: SparkPlan): Boolean =
     TamisConf.mode(conf) != Mode.Off || plan.exists(TamisScanExec.unapply(_).nonEmpty)
 
-  /** The constructor has other parameters in some versions of Spark. */
+  /** By reflection: the other parameters of the constructor depend on the version of Spark. */
   private def withoutRuntimeFilters(scan: BatchScanExec): SparkPlan =
     scan.makeCopy(scan.productIterator.map {
       case filters: AnyRef if filters eq scan.runtimeFilters => Nil
