@@ -198,6 +198,15 @@ def test_bodies_that_are_too_long_are_refused() -> None:
         assert caller.connection.getresponse().status == 411
 
 
+def test_clients_that_are_still_sending_receive_the_refusal() -> None:
+    with served(catalog_of("tamis", {}), limits=Limits(sent=2_000)) as server:
+        assert Caller(server).send("/vgi.v2/bind", b"x" * (16 << 20))[0] == 413
+        chunks = (b"x" * (1 << 20) for _ in range(16))
+        caller = Caller(server)
+        caller.connection.request("POST", "/vgi.v2/bind", chunks, caller.headers)
+        assert caller.connection.getresponse().status == 411
+
+
 def test_requests_without_the_token_are_refused(caplog: pytest.LogCaptureFixture) -> None:
     with served(catalog_of("tamis", {}), tokens=["first-secret", "second-secret"]) as server:
         body = request("catalog_catalogs")

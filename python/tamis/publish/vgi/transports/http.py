@@ -14,7 +14,9 @@ import logging
 import socket
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from time import monotonic
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -44,6 +46,9 @@ _ARROW: Final = "application/vnd.apache.arrow.stream"
 _JSON: Final = "application/json"
 _CALL_STATE: Final = b"dGFtaXM="  # clients send it back; it says nothing
 _IDLE_SECONDS: Final = 300
+#: How long a client may go on sending a body that was refused.
+_LINGER_SECONDS: Final = 2.0
+_DISCARDED_BYTES: Final = 1 << 16
 #: What a client may allow for an answer, and what the framing of a batch takes of it at most.
 _LEAST_ANSWER: Final = 1 << 16
 _FRAMING_BYTES: Final = 1 << 15
@@ -120,6 +125,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             code = "RESOURCE_EXHAUSTED" if problem.status == 413 else "INVALID_ARGUMENT"
             self._send(problem.status, error_body(Refused(str(problem), code)))
+            self._discard_input()
             return
         if caller is None:
             self._send_unauthorized()
@@ -127,6 +133,20 @@ class _Handler(BaseHTTPRequestHandler):
         answer = self._answer(body, caller)
         headers = {} if answer.problem is None else {"X-VGI-RPC-Error": "true"}
         self._send(_STATUS.get(answer.kind, 200), answer.body, headers=headers)
+
+    def _discard_input(self) -> None:
+        """Discard what the client still sends, so that it can read the answer.
+
+        Closing a socket with unread bytes resets the connection, and the client loses the
+        answer.
+        """
+        end = monotonic() + _LINGER_SECONDS
+        with suppress(OSError):  # the client has gone, or sends for longer than that
+            self.connection.shutdown(socket.SHUT_WR)
+            while (left := end - monotonic()) > 0:
+                self.connection.settimeout(left)
+                if not self.connection.recv(_DISCARDED_BYTES):
+                    return
 
     def _send_unauthorized(self) -> None:
         has_token = bool(self.headers.get("Authorization"))
