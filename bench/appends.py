@@ -1,8 +1,8 @@
 """`python -m bench.appends`: appends of one file, each followed by a query for one of its rows.
 
-Each way to keep statistics has its own copy of the table, on which it is used alone. They take
-turns, in random order. The files that a query opens are those that the kernel reports. An automatic
-index opens the new file once more, to read its footer.
+Each way to keep statistics has its own table with the same rows, on which it is used alone. They
+take turns, in random order. The files that a query opens are those that the kernel reports, each
+once: also to read its footer for an automatic index. The ideal is one.
 """
 
 from __future__ import annotations
@@ -14,90 +14,137 @@ import statistics
 import tempfile
 import time
 from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 import tamis
 from bench.opened import Opened
+from bench.peers import packages
 from bench.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _ROWS = 1000  # of a file
-_WAYS = {
-    "plain Spark": {"spark.tamis.enabled": "false"},
-    "no index": {},
-    "build() once": {},
-    "refresh() after each append": {},
-    "automatic index": {"spark.tamis.index.auto": "footers"},
-}
 
 
-def put(folder: Path, number: int) -> None:
-    """Write one file of the table: its ids follow those of the file before."""
-    ids = np.arange(number * _ROWS, (number + 1) * _ROWS)
-    values = pa.array(np.random.default_rng(number).random(_ROWS))
-    # names of Spark's files are in no order
-    name = f"part-{number * 7919 % 1_000_003:07d}.parquet"
-    pq.write_table(pa.table({"id": ids, "x": values}), folder / name)
+@dataclass(frozen=True)
+class Way:
+    """A table, and how its statistics are kept.
+
+    Attributes:
+        name: The name of the row.
+        table: The name of the table.
+        source: The data source of the table.
+        builds: Whether an index is built before the first append.
+        refreshes: Whether the index is refreshed after each append.
+        confs: The confs of its session.
+    """
+
+    name: str
+    table: str
+    source: str = "parquet"
+    builds: bool = False
+    refreshes: bool = False
+    confs: Mapping[str, str] = field(default_factory=dict)
+
+
+_OFF = {"spark.tamis.enabled": "false"}
+_WAYS = (
+    Way("plain Spark", "plain", confs=_OFF),
+    Way("no index", "unindexed"),
+    Way("`build()` once", "built", builds=True),
+    Way("`refresh()` after each append", "refreshed", builds=True, refreshes=True),
+    Way("automatic index", "automatic", confs={"spark.tamis.index.auto": "footers"}),
+    Way("Iceberg", f"{packages.CATALOG}.bench.appended", "iceberg", confs=_OFF),
+    Way("Delta", "appended_delta", "delta", confs=_OFF),
+)
+
+
+class Seconds:
+    """Durations by way."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, list[float]] = defaultdict(list)
+
+    def note(self, way: Way, started: float) -> None:
+        self._of[way.name].append(time.perf_counter() - started)
+
+    def cells(self, way: Way) -> str:
+        """Return the median, and its ratio to that of plain Spark."""
+        median = statistics.median(self._of[way.name])
+        return f"{median:.2f} | {median / statistics.median(self._of[_WAYS[0].name]):.2f}"
+
+
+def put(spark: SparkSession, way: Way, numbers: range) -> None:
+    """Append one file for each number: its ids follow those of the file before."""
+    ids = f"range({numbers.start * _ROWS}, {numbers.stop * _ROWS})"
+    hint = f"REPARTITION_BY_RANGE({len(numbers)}, id)" if len(numbers) > 1 else "COALESCE(1)"
+    rows = f"SELECT /*+ {hint} */ id, rand({numbers.start}) AS x FROM {ids}"
+    spark.sql(f"INSERT INTO {way.table} {rows}")
+
+
+def session_of(spark: SparkSession, way: Way) -> SparkSession:
+    """Return a session with the confs of a way."""
+    own = spark.newSession()
+    for name, value in way.confs.items():
+        own.conf.set(name, value)
+    return own
 
 
 def run(spark: SparkSession, files: int, appends: int, folder: Path) -> None:
     """Run the benchmark and print a table."""
+    sessions = {way.name: session_of(spark, way) for way in _WAYS}
     for way in _WAYS:
-        table = folder / way
-        table.mkdir()
-        for number in range(files):
-            put(table, number)
-        if way.startswith(("build", "refresh")):
-            tamis.index(spark, str(table)).build(fill_gaps=False)
+        own = sessions[way.name]
+        own.sql(f"CREATE TABLE {way.table} (id BIGINT, x DOUBLE) USING {way.source}")
+        put(own, way, range(files))
+        if way.builds:
+            tamis.index(own, way.table).build(fill_gaps=False)
+    writes, queries, refreshes = Seconds(), Seconds(), Seconds()
     opened: dict[str, list[int]] = defaultdict(list)
-    queries: dict[str, list[float]] = defaultdict(list)
-    refreshes: list[float] = []
     for number in range(files, files + appends):
-        for way in random.Random(number).sample(list(_WAYS), len(_WAYS)):
-            table = folder / way
-            put(table, number)
-            if way.startswith("refresh"):
+        for way in random.Random(number).sample(_WAYS, len(_WAYS)):
+            own = sessions[way.name]
+            started = time.perf_counter()
+            put(own, way, range(number, number + 1))
+            writes.note(way, started)
+            if way.refreshes:
                 started = time.perf_counter()
-                tamis.index(spark, str(table)).refresh()
-                refreshes.append(time.perf_counter() - started)
-            for name, value in _WAYS[way].items():
-                spark.conf.set(name, value)
-            with Opened([table]) as kernel:
+                tamis.index(own, way.table).refresh()
+                refreshes.note(_WAYS[0], started)
+            with Opened([folder]) as kernel:
                 started = time.perf_counter()
-                found = spark.read.parquet(str(table)).where(f"id = {number * _ROWS + 5}").collect()
-                queries[way].append(time.perf_counter() - started)
-            for name in _WAYS[way]:
-                spark.conf.unset(name)
-            assert [row.id for row in found] == [number * _ROWS + 5]
-            # Spark opens one file to infer the schema.
-            opened[way].append(len(kernel.files))
+                found = own.table(way.table).where(f"id = {number * _ROWS + 5}").collect()
+                queries.note(way, started)
+            assert [row.id for row in found] == [number * _ROWS + 5], way.name
+            data = [file for file in kernel.files if "_delta_log" not in file.parts]
+            opened[way.name].append(len(data))
     print(f"{files:,} files, {appends} appends of one file\n")
-    print(
-        "| | files opened by a query | seconds of a query | / plain Spark |\n|---|---:|---:|---:|"
-    )
-    plain = statistics.median(queries["plain Spark"])
+    heads = ["", "files opened", "most", "query, s", "/ plain Spark", "append, s", "/ plain Spark"]
+    print(f"| {' | '.join(heads)} |\n|---|" + "---:|" * 6)
     for way in _WAYS:
-        median = statistics.median(queries[way])
-        mean = statistics.mean(opened[way])
-        print(f"| {way} | {mean:.1f} | {median:.2f} | {median / plain:.2f} |")
-    print(f"\nrefresh(): {statistics.median(refreshes):.2f} seconds")
+        counts = opened[way.name]
+        files_opened = f"{statistics.mean(counts):.2f} | {max(counts)}"
+        print(f"| {way.name} | {files_opened} | {queries.cells(way)} | {writes.cells(way)} |")
+    print(f"\nrefresh(): {refreshes.cells(_WAYS[0]).partition(' ')[0]} seconds")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--files", type=int, default=500)
-    parser.add_argument("--appends", type=int, default=20)
+    parser.add_argument("--appends", type=int, default=100)
     options = parser.parse_args()
-    spark = session("2g")
     folder = Path(tempfile.mkdtemp(prefix="tamis-appends-"))
-    spark.conf.set("spark.tamis.cache.location", str(folder / "cache"))
+    confs = {
+        **packages.confs(),
+        **packages.lakes(folder / "iceberg"),
+        "spark.sql.warehouse.dir": str(folder / "warehouse"),
+        "spark.tamis.cache.location": str(folder / "cache"),
+    }
+    spark = session("3g", confs)
     try:
         run(spark, options.files, options.appends, folder)
     finally:

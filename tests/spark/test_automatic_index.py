@@ -10,6 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tamis
+from tamis import StatisticsIndexError
 from tests.spark.conftest import kept, rows
 
 if TYPE_CHECKING:
@@ -136,3 +137,41 @@ def test_corrupt_file_is_read_by_spark(spark: SparkSession, table: str) -> None:
 def test_other_values_are_refused(spark: SparkSession, value: str) -> None:
     with pytest.raises(Exception, match="one of footers, off"):
         spark.conf.set("spark.tamis.index.auto", value)
+
+
+def test_description(spark: SparkSession, table: str, same: Same) -> None:
+    index = tamis.index(spark, table)
+    same("SELECT * FROM t WHERE id < 300")
+    description = index.describe()
+    assert description.is_automatic
+    assert description.to_dict()["staleness"] == {"fresh": 10, "changed": 0, "added": 0, "gone": 0}
+    assert ", automatic, built " in str(description)
+    assert "not in it" not in str(description)
+
+    index.build()
+    spark.sql("INSERT INTO t VALUES (5000, 99, 'x')")
+    same("SELECT * FROM t WHERE id = 5000")
+    description = index.describe()
+    assert not description.is_automatic
+    assert description.automatic is not None
+    assert description.automatic.files == 1
+    assert f"the automatic index {description.automatic.uri} describes: 1" in str(description)
+
+    index.refresh()
+    assert "automatic" not in str(index.describe())
+
+
+def test_description_of_an_automatic_index_that_lacks_files(
+    spark: SparkSession, table: str, same: Same
+) -> None:
+    same("SELECT * FROM t WHERE id < 300")
+    spark.conf.set("spark.tamis.index.auto", "off")
+    spark.sql("INSERT INTO t VALUES (5000, 99, 'x')")
+    with pytest.raises(StatisticsIndexError, match="no index"):
+        tamis.index(spark, table).describe()
+    spark.conf.set("spark.tamis.index.auto", "footers")
+    text = str(tamis.index(spark, table).describe())
+    assert (
+        "files of the table that are not in it: 1. The next query that has to read them adds"
+        in text
+    )

@@ -7,28 +7,32 @@ import os
 import shutil
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec import structs
 
 from tamis._version import __version__
 from tamis.indexing.automatic import automatic_indexes, local_footers
 from tamis.indexing.automatic.automatic_indexes import AutomaticIndexes
 from tamis.indexing.format import store as stores
-from tamis.indexing.format.layout import unseal
+from tamis.indexing.format.layout import FORMAT, unseal
 from tamis.indexing.read import cache_sweep, index_statistics
 from tamis.indexing.read.snapshot import FileKeys
 from tamis.indexing.storage import FileSystems
 from tamis.tables import parquet
 from tamis.tables.parquet import ParquetTables
+from tamis.wire.messages import VERSION, WrittenFilesRequest
 from tamis.wire.scans import AutomaticIndex
 from tests.indexing.local import spark_schema
-from tests.tables.test_parquet import SCHEMA, A, Scene, lowers, write
+from tests.tables.test_parquet import SCHEMA, A, Scene, lowers, uri_of, write
 
 ALL = [1, 3, 5, 8]
 
@@ -51,8 +55,29 @@ class Automatic(Scene):
         return scan
 
     def automatic(self) -> AutomaticIndex:
-        partitions = spark_schema(day="integer")
-        return AutomaticIndex(self.schema, partitions, self.max_files, self.patience_ms)
+        return AutomaticIndex(self.schema, self.max_files, self.patience_ms)
+
+    def written(self, *names: str, root: Path | None = None, **changed: Any) -> None:
+        """Report that a query has written these files of the table."""
+        paths = [self.root / name for name in names]
+        request = WrittenFilesRequest(
+            version=VERSION,
+            id="w",
+            root=uri_of(root or self.root),
+            schema=self.schema,
+            case_sensitive=False,
+            directories=[uri_of(path.parent) for path in paths],
+            group=[*range(len(paths))],
+            name=[quote(path.name) for path in paths],
+            size=[path.stat().st_size for path in paths],
+            mtime=[path.stat().st_mtime_ns // 1_000_000 for path in paths],
+            cache_directory=str(self.cache),
+        )
+        self.tables.index_written_files(structs.replace(request, **changed))
+
+    def with_clock(self, clock: Callable[[], float]) -> None:
+        forget = self.tables._automatic_open.forget
+        self.tables._automatic = AutomaticIndexes(forget, clock)
 
     @property
     def cache(self) -> Path:
@@ -218,7 +243,7 @@ def test_unreadable_file_is_tried_again_later(
     scene: Automatic, read: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    scene.tables._automatic = AutomaticIndexes(lambda: now[0])
+    scene.with_clock(lambda: now[0])
     bad = scene.root / "day=1" / "b.parquet"
     content = bad.read_bytes()
     bad.write_bytes(b"PAR1" * (len(content) // 4) + b"P" * (len(content) % 4))
@@ -301,6 +326,103 @@ def test_index_of_the_table_comes_first_if_both_have_all_files(scene: Automatic)
     assert lowers(scene.open()) == [None] * 4 + [10]
 
 
+def test_files_that_a_running_job_lacks_are_read_next(
+    scene: Automatic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, slow = threading.Event(), threading.Event()
+    read_footers = automatic_indexes.read_footers
+
+    def late(*arguments: Any) -> Any:
+        started.set()
+        slow.wait(60)
+        return read_footers(*arguments)
+
+    monkeypatch.setattr(automatic_indexes, "read_footers", late)
+    scene.patience_ms = 0
+    assert lowers(scene.open({0})) == [None] * 4
+    started.wait(60)
+    for _ in range(3):  # at most one job of an index waits
+        assert lowers(scene.open({0, 1, 2, 3})) == [None] * 4
+    assert scene.tables._automatic._jobs.qsize() == 1
+    threading.Timer(0.05, slow.set).start()
+    scene.patience_ms = 60_000
+    assert lowers(scene.open()) == ALL
+
+
+def test_no_query_waits_behind_a_long_job_of_its_index(
+    scene: Automatic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started, slow = threading.Event(), threading.Event()
+    read_footers = automatic_indexes.read_footers
+
+    def late(*arguments: Any) -> Any:
+        started.set()
+        slow.wait(60)
+        return read_footers(*arguments)
+
+    monkeypatch.setattr(automatic_indexes, "read_footers", late)
+    monkeypatch.setattr(automatic_indexes, "FEW", 2)
+    scene.patience_ms = 3_600_000
+    assert lowers(scene.open({0, 1, 2})) == [None] * 4  # many files, in the background
+    assert started.wait(60)
+    assert lowers(scene.open({3})) == [None] * 4
+    slow.set()
+    wait_for(scene)
+    assert lowers(scene.open()) == ALL
+
+
+def test_jobs_of_an_index_are_limited(scene: Automatic, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow, read_footers = threading.Event(), automatic_indexes.read_footers
+
+    def late(*arguments: Any) -> Any:
+        slow.wait(60)
+        return read_footers(*arguments)
+
+    monkeypatch.setattr(automatic_indexes, "read_footers", late)
+    monkeypatch.setattr(automatic_indexes, "_MOST_JOBS", 2)
+    scene.patience_ms = 0
+    for number in range(4):
+        scene.open({number})
+    assert [len(jobs) for jobs in scene.tables._automatic._running.values()] == [2]
+    slow.set()
+    wait_for(scene)
+    scene.patience_ms = 60_000
+    assert lowers(scene.open()) == ALL
+
+
+def test_files_that_were_added_meanwhile_are_described(
+    scene: Automatic, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two drivers index the same files: the second one finds nothing left to read."""
+    other = ParquetTables()
+    scene.open()
+    assert len(read) == 4
+    described = []
+    monkeypatch.setattr(other._automatic, "_changed", lambda root, location: described.append(root))
+    scene.tables = other
+    scene.written("day=1/a.parquet", "day=1/b.parquet")
+    wait_for(scene)
+    assert (len(read), len(described)) == (4, 1)
+    assert other._automatic._failed == {}
+
+
+def test_written_files_are_indexed(scene: Automatic, read: list[str]) -> None:
+    scene.written("day=1/a.parquet", "day=1/b.parquet", root=scene.root / "day=1")
+    wait_for(scene)
+    assert sorted(read) == ["a.parquet", "b.parquet"]
+    scene.max_files = 0
+    assert lowers(scene.open()) == [1, 3, None, None]
+
+
+def test_malformed_report_of_written_files_is_refused(scene: Automatic, read: list[str]) -> None:
+    with pytest.raises(ValueError, match="expected length"):
+        scene.written("day=1/a.parquet", size=[1, 2])
+    scene.written("day=1/a.parquet", size=[1])  # another file than the current one
+    scene.written()
+    wait_for(scene)
+    assert lowers(scene.open({1})) == [None, 3, None, None]
+
+
 def test_other_tables_do_not_wait_for_a_long_job(
     scene: Automatic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -311,6 +433,7 @@ def test_other_tables_do_not_wait_for_a_long_job(
         return read_footers(*arguments)
 
     monkeypatch.setattr(automatic_indexes, "read_footers", late)
+    monkeypatch.setattr(automatic_indexes, "FEW", 3)
     scene.patience_ms = 10
     scene.open()
     scene.patience_ms = 3_600_000
@@ -343,7 +466,7 @@ def test_young_file_on_storage_with_whole_seconds_stays_unknown(
     scene: Automatic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = [0.0]
-    scene.tables._automatic = AutomaticIndexes(lambda: now[0])
+    scene.with_clock(lambda: now[0])
     file = scene.root / "day=1" / "b.parquet"
     os.utime(file, (int(time.time()),) * 2)
     assert lowers(scene.open()) == [1, None, 5, 8]
@@ -451,7 +574,7 @@ def test_readable_files_do_not_wait_for_unreadable_ones(scene: Automatic, read: 
 
 def test_queries_wait_for_a_second_in_ten() -> None:
     now = [100.0]
-    indexes = AutomaticIndexes(lambda: now[0])
+    indexes = AutomaticIndexes(clock=lambda: now[0])
 
     class Slow:
         def wait(self, seconds: float) -> bool:
@@ -530,7 +653,7 @@ def test_unusable_cache_directory_is_no_error(
         scene.cache.write_text("")
     else:
         scene.cache.mkdir()
-        base = scene.cache / f"automatic-{__version__}-{automatic_indexes.FORMAT}"
+        base = scene.cache / f"automatic-{__version__}-{FORMAT}"
         base.mkdir()
         base.chmod(0o777 if problem == "writable by others" else 0o555)
     if problem == "read-only" and os.access(base, os.W_OK):
@@ -552,7 +675,7 @@ def test_unused_indexes_are_removed(scene: Automatic, tmp_path: Path) -> None:
 
 def test_used_indexes_are_kept(scene: Automatic, tmp_path: Path) -> None:
     now = [0.0]
-    scene.tables._automatic = AutomaticIndexes(lambda: now[0])
+    scene.with_clock(lambda: now[0])
     scene.open()
     (first,) = scene.cache.glob("automatic-*/*/*")
     scene.open()

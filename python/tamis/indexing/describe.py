@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +25,21 @@ _COLUMNS = ("column", "type", "files with bounds", "files with null count")
 _RECORDED = ("recorded", "column or expression", "files", "bytes", "seconds")
 
 
+@dataclass(frozen=True)
+class AutomaticPart:
+    """What the automatic index of a table knows that its index does not.
+
+    Attributes:
+        uri: Where the automatic index is.
+        files: The current files that only it describes.
+        bytes: Its size.
+    """
+
+    uri: str
+    files: int
+    bytes: int
+
+
 @dataclass(frozen=True, eq=False)
 class Description:
     """The current index. It prints as text, and as a table with rich.
@@ -36,6 +51,8 @@ class Description:
         recorded: The statistics that were recorded from the rows.
         built_for: How Spark read files that are not Parquet when the index was built.
         now: How Spark reads them now.
+        is_automatic: Whether this is an automatic index, because the table has no other.
+        automatic: The automatic index that the table has in addition.
     """
 
     uri: str
@@ -44,6 +61,8 @@ class Description:
     recorded: tuple[Entry, ...] = ()
     built_for: Reading | None = None
     now: Reading | None = None
+    is_automatic: bool = False
+    automatic: AutomaticPart | None = None
 
     @property
     def unusable_because(self) -> str | None:
@@ -109,6 +128,8 @@ class Description:
                 "added": staleness.added,
                 "gone": staleness.gone,
             },
+            "is_automatic": self.is_automatic,
+            "automatic": self.automatic and asdict(self.automatic),
         }
 
     def _nan_counts(self, column: ColumnEntry) -> int:
@@ -157,8 +178,9 @@ class Description:
         if self.built_for is not None:
             options = ", ".join(f"{k}={v!r}" for k, v in self.built_for.options.items())
             parts = f"{self.built_for.format}{f' with {options}' if options else ''}"
+        kind = "automatic" if self.is_automatic else f"generation {pointer.name}"
         head = [
-            f"{self.uri}, generation {pointer.name}, built {pointer.created}",
+            f"{self.uri}, {kind}, built {pointer.created}",
             f"{totals.files:,} files, {totals.rows:,} rows, {parts}, {totals.bytes:,} bytes",
         ]
         if totals.unreadable:
@@ -169,13 +191,24 @@ class Description:
             head.append(
                 f"not used by queries with the current schema and settings: {self.unusable_because}"
             )
-        if staleness.is_stale:
+        if self.is_automatic and (staleness.changed or staleness.added):
+            missing = staleness.changed + staleness.added
+            head.append(
+                f"files of the table that are not in it: {missing:,}. The next query that has to "
+                "read them adds them."
+            )
+        elif staleness.is_stale and not self.is_automatic:
             is_inside = self.uri == index_uri(pointer.root, None)
             location = None if is_inside else self.uri.rpartition("/")[0]
             command = refresh_command(pointer.root, location, command_options(self.built_for))
             head.append(
                 f"stale: {staleness.changed:,} files changed, {staleness.added:,} added, "
                 f"{staleness.gone:,} deleted since the build. To update the index, run: {command}"
+            )
+        if self.automatic is not None and self.automatic.files:
+            head.append(
+                f"files that only the automatic index {self.automatic.uri} describes: "
+                f"{self.automatic.files:,}"
             )
         return head
 

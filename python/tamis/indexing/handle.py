@@ -24,6 +24,7 @@ from tamis.indexing.build.current_index import (
 from tamis.indexing.build.generation import Generation, assemble, merge, pointer_to
 from tamis.indexing.build.listing import (
     TableListing,
+    cache_location,
     index_location,
     invalidate,
     list_table,
@@ -33,7 +34,7 @@ from tamis.indexing.build.row_bounds import unknown_bounds
 from tamis.indexing.build.row_job import CHANGED
 from tamis.indexing.build.segments import append, in_order, with_earlier
 from tamis.indexing.build.table_reader import TableReader
-from tamis.indexing.describe import Description
+from tamis.indexing.describe import AutomaticPart, Description
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.format.layout import COUNTED_FORMAT, Pointer, born_at
 from tamis.indexing.format.recording_spec import (
@@ -50,9 +51,11 @@ from tamis.indexing.format.specification import FORMAT as SPECIFICATION_FORMAT
 from tamis.indexing.format.specification import Specification, SpecificationFile
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten
+from tamis.indexing.read.automatic_location import location_of
 from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.reader_options import FILE as READING
 from tamis.indexing.read.reader_options import Reading, reading_in
+from tamis.indexing.read.snapshot import FileKeys
 from tamis.indexing.storage import StorageUnreachableError
 
 if TYPE_CHECKING:
@@ -346,16 +349,27 @@ class Index:
         self._commit(listing, old.selected, content, held.spec, parts)
 
     def describe(self) -> Description:
-        """Return what the index holds, and how many files have changed since it was built."""
+        """Return what the index holds, and how many files have changed since it was built.
+
+        If the table has only an automatic index, this is what that index holds.
+        """
         listing = self._list()
         store = self._store(listing)
+        automatic = self._automatic(listing)
         try:
             pointer = store.pointer()
         except IndexMissing as problem:
             specification = self._specification(listing)
             if specification is not None and specification.exists():
                 raise overwritten(listing.root, store.location, store.options) from problem
-            raise
+            if automatic is None:
+                raise
+            return Description(
+                automatic.store.uri,
+                automatic.pointer,
+                staleness(listing.snapshot.files, automatic.files),
+                is_automatic=True,
+            )
         recording = recording_of(store, pointer)
         return Description(
             store.uri,
@@ -364,7 +378,24 @@ class Index:
             () if recording is None else recording.entries,
             reading_in(store, pointer),
             listing.reading,
+            automatic=automatic and automatic.beyond(listing.snapshot.files, store, pointer),
         )
+
+    def _automatic(self, listing: TableListing) -> _Automatic | None:
+        """Return the automatic index that queries of this session use; None if there is none."""
+        if self._spark.conf.get("spark.tamis.index.auto", "off") == "off":
+            return None
+        cache = cache_location(self._spark)
+        location = location_of(cache, listing.schema, listing.case_sensitive)
+        if listing.reading is not None or location is None:
+            return None
+        try:
+            store = Store.at(listing.root, location, {})
+            pointer = store.current()
+            files = None if pointer is None else keys_in_force(store, pointer)
+        except (OSError, StatisticsIndexError):
+            return None
+        return None if pointer is None or files is None else _Automatic(store, pointer, files)
 
     def drop(self) -> None:
         """Remove the index, and the list of what it recorded, from which `refresh` restores it.
@@ -530,6 +561,21 @@ class _Held:
     @property
     def gaps(self) -> list[Entry]:
         return [entry for entry in self.entries if entry.fills_gap]
+
+
+@dataclass(frozen=True)
+class _Automatic:
+    """The automatic index of a table, and the files that it describes."""
+
+    store: Store
+    pointer: Pointer
+    files: FileKeys
+
+    def beyond(self, listing: FileKeys, store: Store, pointer: Pointer) -> AutomaticPart:
+        """Return what it describes in addition to the index of the table."""
+        others = np.flatnonzero(reusable_rows(listing, store, pointer) < 0)
+        fresh = staleness(listing.take(others), self.files).fresh
+        return AutomaticPart(self.store.uri, fresh, self.pointer.size)
 
 
 def _held_by(store: Store) -> _Held | None:

@@ -22,21 +22,18 @@ from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.types import DataType
 from tamis.files.segments import Segment
-from tamis.indexing.automatic.automatic_indexes import (
-    AutomaticIndexes,
-    Unindexed,
-    location_of,
-)
+from tamis.indexing.automatic.automatic_indexes import AutomaticIndexes, Unindexed
 from tamis.indexing.format.layout import index_uri
 from tamis.indexing.problems import IndexMissing, IndexUnusable, refresh_command
 from tamis.indexing.read import freshness
+from tamis.indexing.read.automatic_location import location_of
 from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.open_indexes import Indexes, OpenIndex
 from tamis.indexing.read.reader_options import Reading, difference, reading_of
-from tamis.indexing.read.snapshot import Snapshot, open_snapshot, snapshot_path
+from tamis.indexing.read.snapshot import FileKeys, Snapshot, open_snapshot, snapshot_path
 from tamis.tables.partitions import DirectoryStatistics, FileStatistics
-from tamis.wire.messages import Warning_
+from tamis.wire.messages import Warning_, WrittenFilesRequest
 from tamis.wire.scans import ScanRequest
 
 _MAX_SNAPSHOTS = 16
@@ -148,8 +145,8 @@ class ParquetTables:
 
     def __init__(self, indexes: Indexes | None = None) -> None:
         self._indexes = indexes or Indexes()
-        self._automatic = AutomaticIndexes()
         self._automatic_open = Indexes()
+        self._automatic = AutomaticIndexes(self._automatic_open.forget)
         self._snapshots: OrderedDict[tuple[object, ...], Snapshot] = OrderedDict()
         # The key contains ids of objects, so the entry keeps these objects alive with the match.
         self._matches: OrderedDict[tuple[int, ...], tuple[_Match, _Named]] = OrderedDict()
@@ -307,7 +304,6 @@ class ParquetTables:
                 table_root,
                 location,
                 wanted.schema,
-                wanted.partition_schema,
                 request.table.case_sensitive,
                 snapshot.files.take(ordinals[inside[ordinals]]),
                 request.storage,
@@ -315,10 +311,28 @@ class ParquetTables:
             for (table_root, location), inside in below.items()
         ]
         jobs = self._automatic.add([each for each in unindexed if len(each.files)])
-        added = self._automatic.wait(jobs, wanted.patience_ms / 1000)
-        for job in added:
-            self._automatic_open.forget(*job.unindexed.key)
-        return bool(added)
+        return self._automatic.wait(jobs, wanted.patience_ms / 1000)
+
+    def index_written_files(self, request: WrittenFilesRequest) -> None:
+        """Let an automatic index describe files that a query has written, in the background.
+
+        Raises:
+            ValueError: The lists of the request do not have the same length.
+        """
+        location = location_of(request.cache_directory, request.schema, request.case_sensitive)
+        columns = {
+            "group": pa.array(request.group, pa.int32()),
+            "name": pa.array(request.name, pa.string()),
+            "size": pa.array(request.size, pa.int64()),
+            "mtime": pa.array(request.mtime, pa.int64()),
+        }
+        files = FileKeys(tuple(request.directories), *pa.table(columns).columns)
+        if location is not None and len(files):
+            table = [*_tables_above(request.root.rstrip("/"))][-1]
+            unindexed = Unindexed(
+                table, location, request.schema, request.case_sensitive, files, request.storage
+            )
+            self._automatic.add([unindexed])
 
     def _match(self, snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> _Match:
         key = (id(snapshot), *(id(index) for index in indexes))
@@ -398,10 +412,15 @@ def _candidates(root: str, snapshot: Snapshot) -> Iterator[str]:
     directories = snapshot.files.directories
     if directories and not any(d == root or d.startswith(f"{root}/") for d in directories):
         root = root.rpartition("/")[0]  # the root is a file
-    yield root
-    while "=" in root.rpartition("/")[2]:
-        root = root.rpartition("/")[0]
-        yield root
+    yield from _tables_above(root)
+
+
+def _tables_above(directory: str) -> Iterator[str]:
+    """Yield a directory, and those above it of which it may be a partition."""
+    yield directory
+    while "=" in directory.rpartition("/")[2]:
+        directory = directory.rpartition("/")[0]
+        yield directory
 
 
 def _automatic_roots(request: ScanRequest, snapshot: Snapshot) -> dict[str, tuple[str, str]]:
@@ -413,12 +432,8 @@ def _automatic_roots(request: ScanRequest, snapshot: Snapshot) -> dict[str, tupl
     is_possible = request.index.enabled and request.reading is None and len(roots) <= _MAX_ROOTS
     if wanted is None or not is_possible:
         return {}
-    location = location_of(
-        request.cache_directory,
-        wanted.schema,
-        wanted.partition_schema,
-        request.table.case_sensitive,
-    )
+    case_sensitive = request.table.case_sensitive
+    location = location_of(request.cache_directory, wanted.schema, case_sensitive)
     if location is None:
         return {}
     return {root: ([*_candidates(root, snapshot)][-1], location) for root in roots}
@@ -486,6 +501,11 @@ def index_files(request: ScanRequest, scan: ScanInput, kept: Flags) -> bool:
         return _open.index_files(request, scan, kept)
     except Exception:  # such as a thread that cannot be started: the files stay unknown
         return False
+
+
+def index_written_files(request: WrittenFilesRequest) -> None:
+    """Let an automatic index describe files: see `ParquetTables.index_written_files`."""
+    _open.index_written_files(request)
 
 
 def open_scan(request: ScanRequest) -> ScanInput:

@@ -31,10 +31,13 @@ __all__ = [
     "Share",
     "Warning_",
     "Written",
+    "WrittenFilesAnswer",
+    "WrittenFilesRequest",
     "read_history_request",
     "read_implied_request",
     "read_request",
     "read_versioned",
+    "read_written_files_request",
     "write_answer",
 ]
 
@@ -168,6 +171,37 @@ class HistoryRequest(msgspec.Struct, frozen=True):
     location: str | None = None
 
 
+class WrittenFilesRequest(msgspec.Struct, frozen=True):
+    """Parquet files that a query has written, to be indexed automatically.
+
+    - `root`: the directory of the table, a URL-encoded URI.
+    - `schema`: Spark's JSON of the data columns.
+    - `directories`: URL-encoded URIs of directories.
+    - `group`, `name`, `size`, `mtime`: one value per file: the index into `directories`, the last
+      part of the path, URL-encoded, bytes, and milliseconds since 1970.
+    """
+
+    version: int
+    id: str
+    root: str
+    schema: str
+    case_sensitive: bool
+    directories: list[str]
+    group: list[int]
+    name: list[str]
+    size: list[int]
+    mtime: list[int]
+    storage: dict[str, str] = {}
+    cache_directory: str | None = None
+
+
+class WrittenFilesAnswer(msgspec.Struct, frozen=True):
+    """The files will be indexed in the background, or after some time by a query."""
+
+    id: str
+    version: int = VERSION
+
+
 class Written(msgspec.Struct, frozen=True):
     """The result was written to the private directory, as `<id>.<kind>.arrow` (see
     serve.arrow_export.written).
@@ -205,6 +239,7 @@ _envelope = msgspec.json.Decoder(_Envelope)
 _request = msgspec.json.Decoder(PlanRequest)
 _implied_request = msgspec.json.Decoder(ImpliedRequest)
 _history_request = msgspec.json.Decoder(HistoryRequest)
+_written_files_request = msgspec.json.Decoder(WrittenFilesRequest)
 _encoder = msgspec.json.Encoder()
 
 
@@ -233,6 +268,11 @@ def read_history_request(text: str | bytes) -> HistoryRequest:
     >>> read_history_request('{"version": 1, "id": "q1", "directory": "d"}').location
     """
     return read_versioned(_history_request, text)
+
+
+def read_written_files_request(text: str | bytes) -> WrittenFilesRequest:
+    """Read a WrittenFilesRequest. Raises as read_versioned does."""
+    return read_versioned(_written_files_request, text)
 
 
 def read_versioned(

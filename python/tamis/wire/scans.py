@@ -37,13 +37,12 @@ class Table(msgspec.Struct, frozen=True):
 class AutomaticIndex(msgspec.Struct, frozen=True):
     """That files without an index shall be indexed.
 
-    - `schema`, `partition_schema`: Spark's JSON of the data columns and the partition columns.
+    - `schema`: Spark's JSON of the data columns.
     - `max_files`: the most files that are indexed for one table.
     - `patience_ms`: the most milliseconds for which planning waits until they are.
     """
 
     schema: str
-    partition_schema: str
     max_files: int
     patience_ms: int
 

@@ -13,7 +13,6 @@ automatic index means that files are unknown, and nothing else.
 
 from __future__ import annotations
 
-import hashlib
 import os
 import queue
 import shutil
@@ -24,28 +23,24 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
-from urllib.parse import quote
 
 import numpy as np
-import platformdirs
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis._version import __version__
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.automatic.local_footers import read_footers, readable
 from tamis.indexing.build.current_index import reusable_rows
 from tamis.indexing.build.generation import Generation, pointer_to
 from tamis.indexing.build.segments import append
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
-from tamis.indexing.format.layout import FORMAT, Segment
+from tamis.indexing.format.layout import Segment
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
-from tamis.indexing.read.cache import private_directory
 from tamis.indexing.read.memory import release_unused_memory
-from tamis.indexing.read.snapshot import FileKeys
+from tamis.indexing.read.snapshot import FileKeys, canonical
 
-__all__ = ["FEW", "AutomaticIndexes", "Job", "Unindexed", "location_of"]
+__all__ = ["FEW", "AutomaticIndexes", "Job", "Unindexed"]
 
 #: The most files that are read while a query waits.
 FEW: Final = 64
@@ -69,6 +64,10 @@ _UNUSED: Final = 30.0
 _NOTED: Final = 86400.0
 #: The most uses, and the most failed files, that this process remembers.
 _TRACKED: Final = 10_000
+#: The most jobs of an index that wait.
+_MOST_JOBS: Final = 16
+#: The partition columns of an automatic index: it serves tables that see them differently.
+_NO_COLUMNS: Final = '{"type":"struct","fields":[]}'
 
 Key = tuple[str, str]
 
@@ -79,9 +78,8 @@ class Unindexed:
 
     Attributes:
         root: The directory of the table, a URL-encoded URI.
-        location: Where automatic indexes of this schema are: see `location_of`.
+        location: Where automatic indexes of this schema are: see `automatic_location`.
         schema: Spark's JSON of the data columns.
-        partition_schema: Spark's JSON of the partition columns.
         case_sensitive: Whether column names are case-sensitive.
         files: The files.
         settings: The `fs.*` settings of the storage.
@@ -90,7 +88,6 @@ class Unindexed:
     root: str
     location: str
     schema: str
-    partition_schema: str
     case_sensitive: bool
     files: FileKeys
     settings: Mapping[str, str]
@@ -98,24 +95,6 @@ class Unindexed:
     @property
     def key(self) -> Key:
         return self.root, self.location
-
-
-def location_of(
-    cache_directory: str | None, schema: str, partition_schema: str, case_sensitive: bool
-) -> str | None:
-    """Return the location of automatic indexes of tables with a schema, as a URI.
-
-    None: the directory cannot be used. An index of another schema would lack columns, so each
-    schema has its own.
-    """
-    base = Path(cache_directory or platformdirs.user_cache_dir("tamis"))
-    text = "\n".join([schema, partition_schema, str(case_sensitive)])
-    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    try:
-        directory = private_directory(base, f"automatic-{__version__}-{FORMAT}", digest)
-        return None if directory is None else "file:" + quote(str(directory.resolve()))
-    except (OSError, UnicodeError):
-        return None
 
 
 class Job:
@@ -140,13 +119,20 @@ class AutomaticIndexes:
     """Builds automatic indexes. Thread-safe.
 
     Args:
+        changed: Called with the root and the location of an index after files were added to it.
         clock: Returns the time in seconds.
     """
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self,
+        changed: Callable[[str, str], None] = lambda root, location: None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._changed = changed
         self._clock = clock
         self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
-        self._running: dict[Key, Job] = {}
+        #: The jobs of each index that have not ended, in order.
+        self._running: dict[Key, list[Job]] = {}
         #: When files that could not be added may be tried again, by URI and modification time; and
         #: all files of an index, if they are many.
         self._failed: dict[tuple[str, int], float] = {}
@@ -194,13 +180,13 @@ class AutomaticIndexes:
         """Let indexes describe files, in a thread.
 
         Returns:
-            The jobs that are worth waiting for: they have few files, and there are no other jobs.
+            The jobs that are worth waiting for: none, if all jobs together have many files.
 
         Raises:
             RuntimeError: The thread cannot be started.
         """
         now = self._clock()
-        jobs = []
+        jobs: list[Job | None] = []
         with self._lock:
             for each in wanted:
                 if now < self._delayed.get(each.key, 0.0):
@@ -209,27 +195,29 @@ class AutomaticIndexes:
                 if any(is_due):
                     due = replace(each, files=each.files.take(np.flatnonzero(is_due)))
                     jobs.append(self._start(Job(due)))
-            are_alone = self._running.keys() <= {job.unindexed.key for job in jobs}
-        are_few = sum(len(job.uris) for job in jobs) <= FEW
-        return jobs if are_alone and are_few else []
+            # a job runs after all earlier ones
+            unfinished = [job for of_index in self._running.values() for job in of_index]
+        are_few = sum(len(job.uris) for job in unfinished) <= FEW
+        return [job for job in jobs if job is not None] if are_few else []
 
-    def _start(self, job: Job) -> Job:
-        """Start a job, or return the one that runs for the same index."""
+    def _start(self, job: Job) -> Job | None:
+        """Start a job, or return one that has the same files. None: there are too many."""
         if self._thread is None:
             thread = threading.Thread(
                 target=self._work, name="tamis automatic indexes", daemon=True
             )
             thread.start()
             self._thread = thread
-        running = self._running.get(job.unindexed.key)
-        if running is not None:
-            return running
-        self._running[job.unindexed.key] = job
-        self._jobs.put(job)
-        return job
+        jobs = self._running.setdefault(job.unindexed.key, [])
+        same = next((each for each in jobs if job.uris <= each.uris), None)
+        if same is None and len(jobs) < _MOST_JOBS:
+            jobs.append(job)
+            self._jobs.put(job)
+            return job
+        return same
 
-    def wait(self, jobs: Sequence[Job], seconds: float) -> list[Job]:
-        """Wait for jobs; return those that have added files.
+    def wait(self, jobs: Sequence[Job], seconds: float) -> bool:
+        """Wait for jobs; return whether one has added files.
 
         Args:
             jobs: The jobs.
@@ -241,36 +229,42 @@ class AutomaticIndexes:
             self._patience = min(_PATIENCE, self._patience + passed * _PATIENCE / _REFILLED)
             self._refilled_at = started
             deadline = started + min(seconds, self._patience)
-        added = [job for job in jobs if job.wait(deadline - self._clock())]
+        added = [job.wait(deadline - self._clock()) for job in jobs]
         with self._lock:
             self._patience -= self._clock() - started
-        return added
+        return any(added)
 
     def _work(self) -> None:
         while True:
             job = self._jobs.get()
-            added, missed = 0, job.unindexed.files
+            key = job.unindexed.key
+            described, missed = 0, job.unindexed.files
             with suppress(Exception):  # whatever happens, the files stay unknown
-                added, missed = _add(job.unindexed)
-            if not added:
-                missed = job.unindexed.files
+                described, missed = _add(job.unindexed)
             with self._lock:
-                self._note_missed(job.unindexed.key, missed)
-                del self._running[job.unindexed.key]
-            job.finish(added > 0)
+                self._note_missed(key, missed)
+                self._running[key].remove(job)
+                if not self._running[key]:
+                    del self._running[key]
+            if described:
+                self._changed(*key)
+            job.finish(described > 0)
             release_unused_memory()
 
     def _note_missed(self, key: Key, missed: FileKeys) -> None:
         """Note files that shall not be tried again soon."""
         now, wall = self._clock(), time.time() * 1000
-        if len(missed) > _TRACKED // 10:
-            self._delayed[key] = now + _RETRY
+        # the clock of the storage may be ahead
+        due = {
+            file: now + (_SOON if abs(wall - file[1]) < _YOUNG * 1000 else _RETRY)
+            for file in _identities(missed)
+        }
+        if len(due) > _TRACKED // 10:
+            self._delayed[key] = min(due.values())
             return
-        if len(self._failed) + len(missed) > _TRACKED:
+        if len(self._failed) + len(due) > _TRACKED:
             self._failed.clear()
-        for file in _identities(missed):
-            is_young = wall - _YOUNG * 1000 < file[1] <= wall
-            self._failed[file] = now + (_SOON if is_young else _RETRY)
+        self._failed.update(due)
 
 
 def _identities(files: FileKeys) -> list[tuple[str, int]]:
@@ -282,14 +276,14 @@ def _add(wanted: Unindexed) -> tuple[int, FileKeys]:
     """Read the footers of files and commit them.
 
     Returns:
-        How many files were added, and those that could not be read.
+        How many of the files the index describes now, and those that could not be read.
 
     Raises:
         Exception: The index cannot be written. What was committed before stays.
     """
     store = Store.at(wanted.root, wanted.location, {})
     pointer = store.current()
-    files = wanted.files
+    files = replace(wanted.files, directories=tuple(map(canonical, wanted.files.directories)))
     if pointer is not None and pointer.totals.files > _MOST_FILES:
         store.drop()
         pointer = None
@@ -319,7 +313,7 @@ def _add(wanted: Unindexed) -> tuple[int, FileKeys]:
             _commit(store, wanted, segment, content)
         store.remove_old_segments(replaced)
         pointer = store.pointer()
-    return len(files) - len(missed), files.take(np.array(missed, np.int64))
+    return len(wanted.files) - len(missed), files.take(np.array(missed, np.int64))
 
 
 def _footers(
@@ -356,7 +350,7 @@ def _commit(store: Store, wanted: Unindexed, segment: Segment, content: Generati
             content,
             wanted.root,
             wanted.schema,
-            wanted.partition_schema,
+            _NO_COLUMNS,
             wanted.case_sensitive,
         )
     )

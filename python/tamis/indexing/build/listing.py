@@ -11,6 +11,7 @@ from urllib.parse import unquote
 import numpy as np
 import numpy.typing as npt
 
+from tamis.conf import entry
 from tamis.errors import WITHOUT_TAMIS, StatisticsIndexError, some_of
 from tamis.indexing.build.spark_errors import causes, unlogged_errors
 from tamis.indexing.read.reader_options import Reading, reading_of
@@ -252,6 +253,13 @@ def storage_settings(spark: SparkSession) -> dict[str, str]:
 def index_location(spark: SparkSession) -> str | None:
     """Return the conf spark.tamis.index.location; None if it is not set."""
     return spark.conf.get("spark.tamis.index.location", None) or None
+
+
+def cache_location(spark: SparkSession) -> str | None:
+    """Return the conf spark.tamis.cache.location; None if it is not set."""
+    conf = entry("spark.tamis.cache.location")
+    values = (spark.conf.get(key, None) for key in (conf.key, *conf.alternatives))
+    return next((value for value in values if value), None)
 
 
 def _java_session(spark: SparkSession) -> Any:

@@ -32,7 +32,7 @@ from tamis.indexing.format import blooms, value_lists
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import FILE, ID, TEXT, bounds_sql, is_old, members_sql
-from tamis.indexing.read.snapshot import FileKeys
+from tamis.indexing.read.snapshot import FileKeys, canonical
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -213,11 +213,11 @@ class Job:
         """Return the places of files that Spark read as listed and completely, and their rows."""
         groups = table.select(["file", "size", "mtime", "n"]).to_pylist()
         spellings = {uri: place for place, uri in enumerate(self.uris)}
-        if not any(_canonical(each["file"]) in spellings for each in groups):
+        if not any(canonical(each["file"]) in spellings for each in groups):
             spellings = {unquote(uri): place for place, uri in enumerate(self.uris)}
         places, rows = [], []
         for row, each in enumerate(groups):
-            place = spellings.get(_canonical(each["file"]))
+            place = spellings.get(canonical(each["file"]))
             if (
                 place is not None
                 and each["size"] == self.sizes[place]
@@ -283,9 +283,3 @@ def unambiguous(ids: Sequence[int], places_and_rows: Iterable[tuple[int, int]]) 
 def _spellings(uris: Iterable[str]) -> list[str]:
     """Return the spellings of URIs that `_metadata` may have: unchanged and decoded."""
     return sorted({spelling for uri in uris for spelling in (uri, unquote(uri))})
-
-
-def _canonical(path: str) -> str:
-    """Return the spelling without an empty authority: the catalog has `file:///t` for `file:/t`."""
-    scheme, separator, rest = path.partition(":///")
-    return f"{scheme}:/{rest}" if separator and "/" not in scheme else path

@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.files.columns import plain
-from tamis.indexing.read.snapshot import FileKeys
+from tamis.indexing.read.snapshot import FileKeys, canonical
 
 Rows = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
@@ -72,9 +72,17 @@ def is_same(listing: FileKeys, indexed: FileKeys) -> bool:
 
 
 def _group_map(listing: FileKeys, indexed: FileKeys) -> npt.NDArray[np.int64]:
-    """Return the group of the index that corresponds to every group of the listing, or -1."""
+    """Return the group of the index that corresponds to every group of the listing, or -1.
+
+    Automatic indexes have directories in canonical spelling.
+    """
     ordinals = {directory: i for i, directory in enumerate(indexed.directories)}
-    return np.array([ordinals.get(d, UNMATCHED) for d in listing.directories], np.int64)
+
+    def ordinal(directory: str) -> int:
+        place = ordinals.get(directory)
+        return ordinals.get(canonical(directory), UNMATCHED) if place is None else place
+
+    return np.array([ordinal(directory) for directory in listing.directories], np.int64)
 
 
 class _Keys:

@@ -12,6 +12,12 @@ import pyarrow as pa
 PARTITION = "partition."
 
 
+def canonical(uri: str) -> str:
+    """Return the spelling without an empty authority: Spark writes `file:/t` and `file:///t`."""
+    scheme, separator, rest = uri.partition(":///")
+    return f"{scheme}:/{rest}" if separator and "/" not in scheme else uri
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class FileKeys:
     """The keys that identify data files, one row per file.

@@ -46,6 +46,16 @@ class Handler:
 
         return self._guarded(request, answer)
 
+    def written(self, request: str) -> str:
+        """Answer a WrittenFilesRequest. With a PlanFailure, queries index the files."""
+
+        def answer() -> str:
+            from tamis.serve.written_files import index_written
+
+            return index_written(request)
+
+        return self._guarded(request, answer)
+
     def evidence(self, request: str) -> str:
         """Write the evidence of each file for a PlanRequest, or answer with a PlanFailure."""
 

@@ -22,6 +22,7 @@ import io.tamis.rules.joins.{
   RuntimeConditionsRule
 }
 import io.tamis.rules.relations.{SwapFileIndex, UseRemoteTables, UseTamisTables}
+import io.tamis.writes.IndexWrites
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
 /** Registers tamis: `spark.sql.extensions=io.tamis.TamisExtensions`.
@@ -52,6 +53,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule { session =>
       ScanHistory.listenTo(session.sparkContext)
       Audit.listenTo(session.sparkContext)
+      IndexWrites.listenTo(session.sparkContext)
       PlanningMetrics.showIn(session.sparkContext)
       new UseTamisTables(session)
     }

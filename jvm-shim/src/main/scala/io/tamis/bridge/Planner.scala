@@ -10,6 +10,9 @@ trait Planner {
   def remoteTasks(request: String): String
   def ping(): String
 
+  /** Starts to index files that a query has written. */
+  def written(request: String): String
+
   /** Writes what statistics prove about each file of a plan request to `<id>.evidence.arrow` in the
     * private directory.
     */

@@ -3,6 +3,8 @@ package io.tamis.listing
 import io.tamis.planning.PlannedFiles
 import scala.jdk.CollectionConverters._
 
+import org.apache.hadoop.fs.Path
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -21,16 +23,27 @@ final class FileOptions(table: PlannedFiles) {
     option("ignoreMissingFiles", conf.ignoreMissingFiles)
   }
 
+  /** Settings of the file systems in use: see `FileOptions.storage`. */
+  def storage: Map[String, String] = FileOptions.storage(
+    table.relation.sparkSession,
+    table.relation.location.rootPaths,
+    table.relation.options
+  )
+}
+
+object FileOptions {
+
   /** Settings of the file systems in use that were set explicitly; empty for local files. Hadoop's
     * defaults are left out.
     */
-  def storage: Map[String, String] = {
-    val schemes =
-      table.relation.location.rootPaths.map(p => Option(p.toUri.getScheme).getOrElse("file")).toSet
-    if (schemes.subsetOf(Set("file"))) Map.empty
+  def storage(
+      session: SparkSession,
+      paths: Seq[Path],
+      options: Map[String, String]
+  ): Map[String, String] =
+    if (paths.forall(p => Option(p.toUri.getScheme).forall(_ == "file"))) Map.empty
     else {
-      val conf =
-        table.relation.sparkSession.sessionState.newHadoopConfWithOptions(table.relation.options)
+      val conf = session.sessionState.newHadoopConfWithOptions(options)
       conf.asScala
         .map(_.getKey)
         .filter(_.startsWith("fs."))
@@ -40,5 +53,4 @@ final class FileOptions(table: PlannedFiles) {
         .map(key => key -> conf.get(key))
         .toMap
     }
-  }
 }

@@ -6,7 +6,7 @@ import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
 import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd
 
 /** Receives the queries that ended without an error. */
-private[report] abstract class QueryListener extends SparkListener {
+private[tamis] abstract class QueryListener extends SparkListener {
   protected def ended(ran: QueryExecution, execution: Long, time: Long): Unit
 
   final override def onOtherEvent(event: SparkListenerEvent): Unit = event match {

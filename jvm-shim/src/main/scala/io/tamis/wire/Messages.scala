@@ -50,7 +50,6 @@ final case class ScanRequest(
       "automatic" -> index.automatic.map(each =>
         Json.obj(
           "schema" -> each.schema.json,
-          "partition_schema" -> partitionColumns.json,
           "max_files" -> each.maxFiles,
           "patience_ms" -> each.patienceMs
         )
@@ -105,6 +104,43 @@ final case class IndexSettings(
   *   the most milliseconds for which planning waits until they are
   */
 final case class AutomaticIndex(schema: StructType, maxFiles: Int, patienceMs: Long)
+
+/** Files that a query has written, to be indexed automatically.
+  *
+  * @param root
+  *   the directory of the table, a URL-encoded URI
+  * @param schema
+  *   the columns in the files
+  * @param files
+  *   directory, name (both URL-encoded), size in bytes, and modification time in milliseconds
+  */
+final case class WrittenFilesRequest(
+    id: String,
+    root: String,
+    schema: StructType,
+    caseSensitive: Boolean,
+    files: Seq[(String, String, Long, Long)],
+    storage: Map[String, String],
+    cacheDirectory: Option[String]
+) extends Request[Unit] {
+  override private[wire] def fields: Seq[(String, Any)] = {
+    val directories = files.map(_._1).distinct
+    val group = directories.zipWithIndex.toMap
+    Seq(
+      "root" -> root,
+      "schema" -> schema.json,
+      "case_sensitive" -> caseSensitive,
+      "directories" -> directories,
+      "group" -> files.map(file => group(file._1)),
+      "name" -> files.map(_._2),
+      "size" -> files.map(_._3),
+      "mtime" -> files.map(_._4),
+      "storage" -> storage,
+      "cache_directory" -> cacheDirectory
+    )
+  }
+  override def read(answer: String): Unit = Messages.acknowledged(answer, id)
+}
 
 /** What was ruled out, over all files; bytes and rows are None if they are not known for each of
   * them.
@@ -233,6 +269,9 @@ object Messages {
       )
     )
   }
+
+  /** Reads an answer that says nothing but that the request was understood. */
+  private[wire] def acknowledged(text: String, id: String): Unit = document(text, id): Unit
 
   /** Notes that come with a file that the sidecar has written. */
   private[wire] def notes(text: String, id: String): Seq[String] =

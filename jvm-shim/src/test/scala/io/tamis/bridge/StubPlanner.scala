@@ -112,6 +112,8 @@ object StubPlanner extends Planner {
     throw new UnsupportedOperationException("the stub has no evidence")
   override def history(request: String): String =
     throw new UnsupportedOperationException("the stub has no history")
+  override def written(request: String): String =
+    throw new UnsupportedOperationException("no test writes")
   override def ping(): String = "pong"
   override def record(scan: String): String = { recorded :+= scan; "" }
   override def flush(): String = ""

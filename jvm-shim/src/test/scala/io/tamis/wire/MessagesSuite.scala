@@ -54,7 +54,6 @@ class MessagesSuite extends munit.FunSuite {
     val json = Messages.mapper.readTree(request.copy(scan = scan.copy(index = index)).toJson)
     val automatic = json.at("/index/automatic")
     assertEquals(automatic.get("schema").asText, files.json)
-    assertEquals(automatic.get("partition_schema").asText, scan.partitionColumns.json)
     assertEquals(automatic.get("max_files").asInt, 5)
     assertEquals(automatic.get("patience_ms").asInt, 700)
   }
