@@ -15,13 +15,14 @@ import numpy as np
 
 from tamis.errors import StatisticsIndexError, warn_caller
 from tamis.indexing.build.current_index import (
+    Held,
+    held_by,
     keys_in_force,
-    load_segments,
     reusable_rows,
     selected_leaves,
     staleness,
 )
-from tamis.indexing.build.generation import Generation, assemble, merge, pointer_to
+from tamis.indexing.build.generation import Generation, pointer_to
 from tamis.indexing.build.listing import (
     TableListing,
     cache_location,
@@ -30,13 +31,13 @@ from tamis.indexing.build.listing import (
     list_table,
     storage_settings,
 )
-from tamis.indexing.build.row_bounds import unknown_bounds
 from tamis.indexing.build.row_job import CHANGED
 from tamis.indexing.build.segments import append, in_order, with_earlier
 from tamis.indexing.build.table_reader import TableReader
+from tamis.indexing.build.update import update
 from tamis.indexing.describe import AutomaticPart, Description
 from tamis.indexing.executor.columns_schema import Leaf
-from tamis.indexing.format.layout import COUNTED_FORMAT, Pointer, born_at
+from tamis.indexing.format.layout import Pointer, born_at
 from tamis.indexing.format.recording_spec import (
     Columns,
     Entry,
@@ -45,8 +46,7 @@ from tamis.indexing.format.recording_spec import (
     requested_statistics,
     union_of,
 )
-from tamis.indexing.format.row_statistics import Parts, Recording, encode, load, recording_of
-from tamis.indexing.format.row_statistics import merge as merge_parts
+from tamis.indexing.format.row_statistics import Parts, encode, recording_of
 from tamis.indexing.format.specification import FORMAT as SPECIFICATION_FORMAT
 from tamis.indexing.format.specification import Specification, SpecificationFile
 from tamis.indexing.format.store import Store
@@ -54,7 +54,7 @@ from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten
 from tamis.indexing.read.automatic_location import location_of
 from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.reader_options import FILE as READING
-from tamis.indexing.read.reader_options import Reading, reading_in
+from tamis.indexing.read.reader_options import reading_in
 from tamis.indexing.read.snapshot import FileKeys
 from tamis.indexing.storage import StorageUnreachableError
 
@@ -142,9 +142,12 @@ class Index:
         expressions: Expressions | None = None,
         fill_gaps: bool | None = None,
     ) -> Index:
-        """Rebuild the index with everything that it holds already and with these statistics.
+        """Refresh the index, and record these statistics in addition to what it holds.
 
-        The arguments are those of `build`. An index that is missing or damaged is built. If an
+        The arguments are those of `build`. Only the new statistics are read of files that the index
+        describes already. Bounds of columns whose footers do not suffice are read again if they
+        could not be read before. All files are read again in the cases that `refresh` names, and if
+        the list of described columns changes. An index that is missing or damaged is built. If an
         overwrite of the table deleted the index, the new index also holds what the deleted one
         held. Without a list of columns, the new index describes all columns.
 
@@ -156,13 +159,21 @@ class Index:
         Example:
             index.add(columns={"id": "bloom"})
         """
-        listing = self._list()
         selected, more = requested_statistics(columns, expressions, fill_gaps is not False)
+        for _ in range(_ATTEMPTS):
+            if self._try_to_add(selected, more, fill_gaps):
+                return self
+        raise self._disturbed("add()")
+
+    def _try_to_add(self, selected: Selected, more: RecordingSpec, fill_gaps: bool | None) -> bool:
+        """Add; return False if another process has changed the index meanwhile."""
+        listing = self._list()
+        table, store = self._reader_of(listing), self._store(listing)
         requested = self._requested(listing)
         if requested is None:
-            return self._build(listing, selected, more)
+            self._build(listing, selected, more)
+            return True
         before, spec = requested
-        table = self._reader_of(listing)
         table.entries(more)  # a missing column is an error only if it is requested now
         selected_leaves(table.leaves, selected)
         if selected is not None and before is not None:
@@ -170,8 +181,39 @@ class Index:
         else:
             selected = None
         fills_gaps = spec.fills_gaps if fill_gaps is None else fill_gaps
+        if listing.reading is not None:  # everything is from rows
+            fills_gaps = False
         union = msgspec.structs.replace(union_of(spec, more), fills_gaps=fills_gaps)
-        return self._build(listing, selected, union, lenient=True)
+        gone: dict[str, str] = {}
+        leaves = selected_leaves(table.leaves, selected, gone)
+        held = held_by(store)
+        if held is not None and held.spec != spec:
+            return False
+        if held is None or not held.fits(listing, leaves, table.entries(spec, {})):
+            self._build(listing, selected, union, lenient=True)
+            return True
+        try:
+            store.verify(held.pointer)
+            again = None if listing.reading is None else CHANGED
+            rows = reusable_rows(listing.snapshot.files, store, held.pointer, again)
+            entries = table.entries(union, gone)
+            if not self._rewrite(
+                table, store, held, leaves, union, entries, rows, selected, retries=True
+            ):
+                return False
+        except IndexUnusable as problem:
+            if problem.code == "index.damaged":
+                self._build(listing, selected, union, lenient=True)
+                return True
+            raise
+        self._warn_of(gone)
+        return True
+
+    def _disturbed(self, method: str) -> StatisticsIndexError:
+        return StatisticsIndexError(
+            f"other processes changed the index of {self._target} each time before {method} could "
+            "commit: run it again"
+        )
 
     def _build(
         self, listing: TableListing, selected: Selected, spec: RecordingSpec, lenient: bool = False
@@ -216,10 +258,7 @@ class Index:
         for _ in range(_ATTEMPTS):
             if self._try_to_refresh():
                 return self
-        raise StatisticsIndexError(
-            f"other processes changed the index of {self._target} each time before refresh() could "
-            "commit: run it again"
-        )
+        raise self._disturbed("refresh()")
 
     def _try_to_refresh(self) -> bool:
         """Refresh; return False if another process has changed the index meanwhile."""
@@ -227,7 +266,7 @@ class Index:
         listing = self._list()
         table = self._reader_of(listing)
         store = self._store(listing)
-        held = _held_by(store)
+        held = held_by(store)
         if held is None:
             requested = self._requested(listing)
             if requested is None and store.stamp() is None:
@@ -247,14 +286,7 @@ class Index:
         gone: dict[str, str] = {}
         leaves = selected_leaves(table.leaves, old.selected, gone)
         entries = table.entries(held.spec, gone)
-        if (
-            old.format < COUNTED_FORMAT
-            or held.reading != listing.reading
-            or old.case_sensitive != listing.case_sensitive
-            or not set(leaves) <= {entry.leaf for entry in old.columns}
-            or [entry.meaning for entry in entries]
-            != [entry.meaning for entry in held.entries if not entry.fills_gap]
-        ):
+        if not held.fits(listing, leaves, entries):
             self._build(listing, old.selected, held.spec, lenient=True)
             return True
         try:
@@ -269,7 +301,10 @@ class Index:
                     return False
                 self._warn_of(gone)
                 return True
-            self._rewrite(table, store, held, leaves, entries, rows)
+            if not self._rewrite(
+                table, store, held, leaves, held.spec, entries, rows, old.selected, retries=False
+            ):
+                return False
         except IndexUnusable as problem:
             if problem.code == "index.damaged":
                 self._build(listing, old.selected, held.spec, lenient=True)
@@ -296,9 +331,7 @@ class Index:
             and (listing.schema, listing.partition_schema) == (old.schema, old.partition_schema)
         )
 
-    def _append(
-        self, new: TableReader, store: Store, held: _Held, entries: Sequence[Entry]
-    ) -> bool:
+    def _append(self, new: TableReader, store: Store, held: Held, entries: Sequence[Entry]) -> bool:
         """Append a segment of new files; return whether the index has it now."""
         old = held.pointer
         leaves = [entry.leaf for entry in old.columns]
@@ -320,33 +353,29 @@ class Index:
         self,
         table: TableReader,
         store: Store,
-        held: _Held,
+        held: Held,
         leaves: Sequence[Leaf],
+        spec: RecordingSpec,
         entries: Sequence[Entry],
         rows: np.ndarray,
-    ) -> None:
-        """Build the index from what the old one knows, and from the files at `rows` < 0."""
-        old, listing = held.pointer, table.listing
-        old_files, old_row_groups = load_segments(store, old)
-        old_parts = {
-            entry.meaning: load(store, old, k, entry) for k, entry in enumerate(held.entries)
-        }
-        new = np.flatnonzero(rows < 0)
-        new_files, new_row_groups = table.read(new, leaves)
-        merged = merge(old_files, old_row_groups, rows, new_files, new_row_groups, leaves)
-        content = assemble(listing.snapshot.files, leaves, *merged)
-        recorded = table.rows(new, leaves, held.spec, entries, content.files, held.gaps)
-        both = [
-            merge_parts(
-                entry,
-                old_parts.get(entry.meaning) or unknown_bounds(entry, len(old_files)),
-                rows,
-                part,
-            )
-            for entry, part in zip(recorded.entries, recorded.parts, strict=True)
-        ]
-        parts = encode(recorded.entries, both, len(rows))
-        self._commit(listing, old.selected, content, held.spec, parts)
+        selected: Selected,
+        retries: bool,
+    ) -> bool:
+        """Build the index from what the old one knows, and from what it lacks: see `update`.
+
+        Args:
+            selected: The columns that the user named.
+
+        Returns:
+            Whether the index was written. It is not if another process has changed the old one.
+        """
+        content, recorded = update(table, store, held, leaves, spec, entries, rows, retries)
+        parts = encode(recorded.entries, recorded.parts, len(rows))
+        current = store.current()
+        if current is None or current.checksum != held.pointer.checksum:
+            return False
+        self._commit(table.listing, selected, content, spec, parts)
+        return True
 
     def describe(self) -> Description:
         """Return what the index holds, and how many files have changed since it was built.
@@ -378,7 +407,9 @@ class Index:
             () if recording is None else recording.entries,
             reading_in(store, pointer),
             listing.reading,
-            automatic=automatic and automatic.beyond(listing.snapshot.files, store, pointer),
+            automatic=None
+            if automatic is None
+            else automatic.beyond(listing.snapshot.files, store, pointer),
         )
 
     def _automatic(self, listing: TableListing) -> _Automatic | None:
@@ -445,7 +476,7 @@ class Index:
             IndexUnusable: The index must not be overwritten.
         """
         store = self._store(listing)
-        held = _held_by(store)
+        held = held_by(store)
         if held is not None:
             return held.pointer.selected, held.spec
         specification = self._specification(listing)
@@ -468,7 +499,7 @@ class Index:
             return
         try:
             for _ in range(_ATTEMPTS):
-                held = _held_by(store)
+                held = held_by(store)
                 if held is None:
                     return
                 pointer = held.pointer
@@ -543,27 +574,6 @@ class Index:
 
 
 @dataclass(frozen=True)
-class _Held:
-    """What an index holds: its pointer, row statistics, and how Spark reads files of its format."""
-
-    pointer: Pointer
-    recording: Recording | None
-    reading: Reading | None
-
-    @property
-    def spec(self) -> RecordingSpec:
-        return RecordingSpec() if self.recording is None else self.recording.spec
-
-    @property
-    def entries(self) -> tuple[Entry, ...]:
-        return () if self.recording is None else self.recording.entries
-
-    @property
-    def gaps(self) -> list[Entry]:
-        return [entry for entry in self.entries if entry.fills_gap]
-
-
-@dataclass(frozen=True)
 class _Automatic:
     """The automatic index of a table, and the files that it describes."""
 
@@ -576,21 +586,6 @@ class _Automatic:
         others = np.flatnonzero(reusable_rows(listing, store, pointer) < 0)
         fresh = staleness(listing.take(others), self.files).fresh
         return AutomaticPart(self.store.uri, fresh, self.pointer.size)
-
-
-def _held_by(store: Store) -> _Held | None:
-    """Return what the index holds; None if it is missing or damaged.
-
-    Raises:
-        IndexUnusable: The index must not be overwritten, such as one of a newer version of tamis.
-    """
-    try:
-        pointer = store.pointer()
-        return _Held(pointer, recording_of(store, pointer), reading_in(store, pointer))
-    except IndexUnusable as problem:
-        if problem.code in ("index.missing", "index.damaged"):
-            return None
-        raise
 
 
 def _text_of(path_or_table: str | os.PathLike[str]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
@@ -12,15 +13,84 @@ import pyarrow.compute as pc
 
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.executor.columns_schema import Leaf
-from tamis.indexing.format.layout import FILES, ROW_GROUPS, Pointer
+from tamis.indexing.format.layout import COUNTED_FORMAT, FILES, ROW_GROUPS, Pointer
+from tamis.indexing.format.recording_spec import Entry, RecordingSpec
+from tamis.indexing.format.row_statistics import Recording, recording_of
 from tamis.indexing.format.store import Store
+from tamis.indexing.problems import IndexUnusable
 from tamis.indexing.read import freshness
 from tamis.indexing.read.freshness import Staleness
+from tamis.indexing.read.reader_options import Reading, reading_in
 from tamis.indexing.read.snapshot import FileKeys
 
-__all__ = ["keys_in_force", "load_segments", "reusable_rows", "selected_leaves", "staleness"]
+if TYPE_CHECKING:
+    from tamis.indexing.build.listing import TableListing
+
+__all__ = [
+    "Held",
+    "held_by",
+    "keys_in_force",
+    "load_segments",
+    "reusable_rows",
+    "selected_leaves",
+    "staleness",
+]
 
 _KEY: Final = ("directory", "name", "size", "mtime")
+
+
+@dataclass(frozen=True)
+class Held:
+    """What an index holds: its pointer, row statistics, and how Spark reads files of its format."""
+
+    pointer: Pointer
+    recording: Recording | None
+    reading: Reading | None
+
+    @property
+    def spec(self) -> RecordingSpec:
+        return RecordingSpec() if self.recording is None else self.recording.spec
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        return () if self.recording is None else self.recording.entries
+
+    @property
+    def gaps(self) -> list[Entry]:
+        return [entry for entry in self.entries if entry.fills_gap]
+
+    def fits(self, listing: TableListing, leaves: Sequence[Leaf], entries: Sequence[Entry]) -> bool:
+        """Return whether the index can be updated to describe a table. If not, it must be built.
+
+        Args:
+            listing: The table.
+            leaves: The columns to describe.
+            entries: What `spec` requests of this table.
+        """
+        pointer = self.pointer
+        return (
+            pointer.format >= COUNTED_FORMAT
+            and self.reading == listing.reading
+            and pointer.case_sensitive == listing.case_sensitive
+            and set(leaves) <= {entry.leaf for entry in pointer.columns}
+            and [entry.meaning for entry in entries]
+            == [entry.meaning for entry in self.entries if not entry.fills_gap]
+        )
+
+
+def held_by(store: Store) -> Held | None:
+    """Return what the index holds; None if it is missing or damaged.
+
+    Raises:
+        IndexUnusable: The index must not be overwritten, such as one of a newer version of tamis.
+    """
+    try:
+        pointer = store.pointer()
+        return Held(pointer, recording_of(store, pointer), reading_in(store, pointer))
+    except IndexUnusable as problem:
+        if problem.code in ("index.missing", "index.damaged"):
+            return None
+        raise
 
 
 def selected_leaves(

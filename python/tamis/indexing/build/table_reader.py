@@ -138,24 +138,43 @@ class TableReader:
             files: The footer statistics of all files.
             gaps_before: The entries that fill gaps of other files.
         """
-        rows = RowStatistics((), ())
-        if entries:
-            rows = self._aggregate(ordinals, files, entries)
-        requested = Recorded(timed(entries, rows), rows.parts)
+        requested = self.requested(ordinals, entries, files)
         if not spec.fills_gaps:
             return requested
-        bounded = {entry.path for entry in entries if entry.kind == "bounds"}
+        filled = self.gaps(ordinals, leaves, entries, files, gaps_before)
+        return Recorded((*requested.entries, *filled.entries), (*requested.parts, *filled.parts))
+
+    def requested(self, ordinals: Ordinals, entries: Sequence[Entry], files: pa.Table) -> Recorded:
+        """Return the statistics of the requested entries: see `rows`."""
+        if not entries:
+            return Recorded((), ())
+        rows = self._aggregate(ordinals, files, entries)
+        return Recorded(timed(entries, rows), rows.parts)
+
+    def gaps(
+        self,
+        ordinals: Ordinals,
+        leaves: Sequence[Leaf],
+        requested: Sequence[Entry],
+        files: pa.Table,
+        known: Sequence[Entry] = (),
+    ) -> Recorded:
+        """Return bounds of the columns whose footers do not suffice, if they are not requested.
+
+        The arguments are those of `rows`. Columns that cannot be recorded cause a warning.
+        """
+        bounded = {entry.path for entry in requested if entry.kind == "bounds"}
         candidates = [
             entry for entry in gap_entries(leaves, self._schema) if entry.path not in bounded
         ]
-        filled, more, problems = self._fill_gaps(ordinals, files, candidates, gaps_before)
+        filled, more, problems = self._fill_gaps(ordinals, files, candidates, known)
         for why, names in problems.items():
             warn_caller(
                 f"the footers of {', '.join(names)} do not suffice, and the index of "
                 f"{self._target} lacks bounds from their rows ({why}). Everything else is indexed. "
                 "To try again, run add(); to leave these columns out, pass fill_gaps=False.",
             )
-        return Recorded((*requested.entries, *timed(filled, more)), (*requested.parts, *more.parts))
+        return Recorded(timed(filled, more), more.parts)
 
     def _aggregate(
         self, ordinals: Ordinals, files: pa.Table, entries: Sequence[Entry]
