@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from tamis.indexing import Description as Description
     from tamis.indexing import Index as Index
     from tamis.indexing import index as index
+    from tamis.maintenance import Maintenance as Maintenance
+    from tamis.maintenance import maintain as maintain
     from tamis.reasons import Reason as Reason
     from tamis.remote import RemoteError as RemoteError
     from tamis.remote import read_airport as read_airport
@@ -61,6 +63,7 @@ _DEFINED_IN = {
     "Expr": "tamis.expr",
     "Index": "tamis.indexing",
     "LiftingRule": "tamis.classification",
+    "Maintenance": "tamis.maintenance",
     "PartitionField": "tamis.files",
     "Pushdown": "tamis.classification",
     "Reason": "tamis.reasons",
@@ -77,6 +80,7 @@ _DEFINED_IN = {
     "from_duckdb": "tamis.wire.duckdb",
     "history": "tamis.scan_history",
     "index": "tamis.indexing",
+    "maintain": "tamis.maintenance",
     "parse": "tamis.session",
     "read_airport": "tamis.remote",
     "read_vgi": "tamis.remote",

@@ -21,7 +21,7 @@ from tamis._version import __version__
 from tamis.errors import TamisError
 
 # Command groups of other packages, imported only when they are used, so that `jar` stays fast.
-_GROUPS = {"index": "tamis.indexing.cli", "report": "tamis.report.commands"}
+_GROUPS = {"index": "tamis.maintenance.commands", "report": "tamis.report.commands"}
 
 # Options and arguments of several commands.
 _AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="index",
-    help="Build, add to, refresh, describe, drop and list statistics indexes of directories and "
-    "tables.",
+    help="Build, add to, refresh, maintain, describe, drop and list statistics indexes of "
+    "directories and tables.",
     no_args_is_help=True,
 )
 
@@ -146,7 +146,7 @@ def _recording(column_help: str, gaps_help: str) -> Callable[[_Record], _Record]
             conf: Confs = None,
         ) -> None:
             columns = _columns(column, bounds, bloom, values)
-            with _opened(target, conf, _Reads(format, schema, option)) as index:
+            with opened(target, conf, Reads(format, schema, option)) as index:
                 record(index, columns, expression, fill_gaps)
                 _show(index, as_json=False)
 
@@ -192,7 +192,7 @@ def refresh(
     conf: Confs = None,
 ) -> None:
     """Update the index: read new and changed files, and forget deleted ones."""
-    with _opened(target, conf, _Reads(format, schema, option)) as index:
+    with opened(target, conf, Reads(format, schema, option)) as index:
         index.refresh()
         _show(index, as_json=False)
 
@@ -207,7 +207,7 @@ def describe(
     conf: Confs = None,
 ) -> None:
     """Show what the index holds, and how many files have changed since it was built."""
-    with _opened(target, conf, _Reads(format, schema, option)) as index:
+    with opened(target, conf, Reads(format, schema, option)) as index:
         _show(index, as_json)
 
 
@@ -220,7 +220,7 @@ def drop(
     conf: Confs = None,
 ) -> None:
     """Remove the index."""
-    with _opened(target, conf, _Reads(format, schema, option)) as index:
+    with opened(target, conf, Reads(format, schema, option)) as index:
         index.drop()
 
 
@@ -285,7 +285,7 @@ def _show(index: Index, as_json: bool) -> None:
 
 
 @dataclass(frozen=True)
-class _Reads:
+class Reads:
     """How a path is read. format None: as Parquet, or as the table defines."""
 
     format: str | None
@@ -310,7 +310,7 @@ class _Reads:
 
 
 @contextmanager
-def _opened(target: str, confs: list[str] | None, reads: _Reads) -> Iterator[Index]:
+def opened(target: str, confs: list[str] | None, reads: Reads) -> Iterator[Index]:
     """Open the index of a target in a separate session, which ends with the command.
 
     Ctrl-C ends the command with the exit code of an interrupted program. Errors are worded in
@@ -319,7 +319,7 @@ def _opened(target: str, confs: list[str] | None, reads: _Reads) -> Iterator[Ind
     # hides what py4j logs about the connection that Ctrl-C breaks
     logging.getLogger("py4j").addHandler(logging.NullHandler())
     logging.getLogger("py4j").propagate = False
-    spark, opened = None, None
+    spark, index_of_target = None, None
     interrupts: list[int] = []
     try:
         with _warnings_as_lines():
@@ -328,15 +328,15 @@ def _opened(target: str, confs: list[str] | None, reads: _Reads) -> Iterator[Ind
 
             spark = own_session(key_values(confs, "--conf"))
             with _noticed_interrupts(interrupts):
-                opened = index(spark, target, reader=reads.reader(spark))
-                yield opened
+                index_of_target = index(spark, target, reader=reads.reader(spark))
+                yield index_of_target
     except (Exception, KeyboardInterrupt) as problem:
         # After Ctrl-C, the call that waits for a job may fail with another error first.
         if not interrupts and not isinstance(problem, KeyboardInterrupt):
             if isinstance(problem, StatisticsIndexError):
                 raise StatisticsIndexError(problem.shell) from problem
             raise
-        is_changed = opened is not None and opened.is_changed
+        is_changed = index_of_target is not None and index_of_target.is_changed
         state = "had already been changed" if is_changed else "was not changed"
         typer.echo(f"tamis: interrupted: the index {state}", err=True)
         raise typer.Exit(_INTERRUPTED) from None

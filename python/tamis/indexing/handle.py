@@ -53,6 +53,7 @@ from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten
 from tamis.indexing.read.automatic_location import location_of
 from tamis.indexing.read.command_options import command_options
+from tamis.indexing.read.freshness import Staleness
 from tamis.indexing.read.reader_options import FILE as READING
 from tamis.indexing.read.reader_options import reading_in
 from tamis.indexing.read.snapshot import FileKeys
@@ -89,6 +90,16 @@ class Index:
     def is_changed(self) -> bool:
         """Whether this object has changed the index or dropped it."""
         return self._is_changed
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session that reads the files."""
+        return self._spark
+
+    @property
+    def target(self) -> str:
+        """The path or table, as the user named it."""
+        return self._target
 
     def __repr__(self) -> str:
         return f"tamis.index(spark, {self._target!r})"
@@ -428,6 +439,16 @@ class Index:
             return None
         return None if pointer is None or files is None else _Automatic(store, pointer, files)
 
+    def state(self) -> State:
+        """Return the files of the table, and what its index holds."""
+        listing = self._list()
+        store = self._store(listing)
+        held = held_by(store)
+        files = None
+        if held is not None:
+            files = staleness(listing.snapshot.files, keys_in_force(store, held.pointer))
+        return State(self._reader_of(listing), held, files)
+
     def drop(self) -> None:
         """Remove the index, and the list of what it recorded, from which `refresh` restores it.
 
@@ -571,6 +592,21 @@ class Index:
         store.remove_old_segments(before)
         self._keep_specification(listing, store)
         invalidate(self._spark, listing.root)
+
+
+@dataclass(frozen=True)
+class State:
+    """A table and its index.
+
+    Attributes:
+        table: Reads the files of the table.
+        held: What the index holds. None: there is none, or it is damaged.
+        staleness: How the indexed files compare with those of the table; None without an index.
+    """
+
+    table: TableReader
+    held: Held | None
+    staleness: Staleness | None
 
 
 @dataclass(frozen=True)

@@ -15,15 +15,15 @@ from tamis.indexing.problems import arguments
 from tamis.report.quality import (
     Cause,
     Scan,
+    Solved,
     Suspect,
     cost,
-    is_mend,
     is_opaque,
+    key_of,
     lost_bytes,
     lost_files,
     recordable,
     residual,
-    shape,
     suspects,
 )
 
@@ -172,11 +172,11 @@ def findings(history: pa.Table) -> Findings:
         by_table[scan["table"]].append(scan)
     times = [scan["time"].timestamp() for scan in scans]
     tables = [_table(name, its) for name, its in by_table.items()]
-    fixes = _fixes(scans)
-    columns = [use for name, its in by_table.items() for use in _columns(name, its, fixes)]
-    suspicious = [(scan, its) for scan in scans if (its := _suspects(scan, fixes))]
-    every = {_key(scan, each.conjunct) for scan in scans for each in suspects(scan)}
-    listed = {_key(scan, each.conjunct) for scan, its in suspicious for each in its}
+    solved = Solved(scans)
+    columns = [use for name, its in by_table.items() for use in _columns(name, its, solved)]
+    suspicious = [(scan, its) for scan in scans if (its := solved.others(scan))]
+    every = {key_of(scan, each.conjunct) for scan in scans for each in suspects(scan)}
+    listed = {key_of(scan, each.conjunct) for scan, its in suspicious for each in its}
     return Findings(
         min(times, default=None),
         max(times, default=None),
@@ -190,36 +190,6 @@ def findings(history: pa.Table) -> Findings:
         len(every - listed),
         _audits(scans),
     )
-
-
-_Key = tuple[str, str]
-
-
-def _key(scan: Scan, conjunct: Any) -> _Key:
-    return scan["table"], shape(conjunct["sql"])
-
-
-def _fixes(scans: Sequence[Scan]) -> dict[_Key, Any]:
-    """Return when each predicate last ruled out files."""
-    return {
-        _key(scan, conjunct): scan["time"]
-        for scan in scans  # oldest first, so the latest time remains
-        for conjunct in scan["conjuncts"] or []
-        if is_mend(conjunct, scan)
-    }
-
-
-def _is_fixed(scan: Scan, conjunct: Any, fixes: dict[_Key, Any]) -> bool:
-    fixed = fixes.get(_key(scan, conjunct))
-    return fixed is not None and bool(scan["time"] < fixed)
-
-
-def _suspects(scan: Scan, fixes: dict[_Key, Any]) -> list[Suspect]:
-    """Return the suspects of a scan, without predicates that prune in a later scan.
-
-    A predicate may prune later because an index was built.
-    """
-    return [each for each in suspects(scan) if not _is_fixed(scan, each.conjunct, fixes)]
 
 
 def _cost(each: Predicate | ColumnUse) -> int:
@@ -278,7 +248,7 @@ def _predicates(suspicious: Sequence[tuple[Scan, list[Suspect]]]) -> list[Predic
     groups: dict[tuple[str, str, Cause], list[tuple[Scan, Any]]] = defaultdict(list)
     for scan, its_suspects in suspicious:
         for each in its_suspects:
-            groups[*_key(scan, each.conjunct), each.cause].append((scan, each.conjunct))
+            groups[*key_of(scan, each.conjunct), each.cause].append((scan, each.conjunct))
     predicates = []
     for (table, predicate, cause), its in groups.items():
         scan, conjunct = its[-1]
@@ -338,7 +308,7 @@ def _arguments(scan: Scan) -> str:
     return arguments((scan["roots"] or ["PATH"])[0], None, None) if known is None else known
 
 
-def _columns(table: str, scans: Sequence[Scan], fixes: dict[_Key, Any]) -> list[ColumnUse]:
+def _columns(table: str, scans: Sequence[Scan], solved: Solved) -> list[ColumnUse]:
     used: dict[str, int] = defaultdict(int)
     depths: dict[str, tuple[float | None, int]] = {}
     lost: dict[str, list[tuple[int, int, bool]]] = defaultdict(list)
@@ -354,7 +324,7 @@ def _columns(table: str, scans: Sequence[Scan], fixes: dict[_Key, Any]) -> list[
         open_columns = {
             name
             for each in residual(scan)
-            if not is_opaque(each) and not _is_fixed(scan, each, fixes)
+            if not is_opaque(each) and not solved.includes(scan, each)
             for name in each["columns"] or []
         }
         if loss is not None:

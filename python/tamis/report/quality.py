@@ -18,17 +18,22 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 __all__ = [
     "Cause",
+    "Scan",
+    "Solved",
+    "Suspect",
     "cause_of",
     "cost",
+    "has_few_matches",
     "is_mend",
     "is_opaque",
+    "key_of",
     "lost_bytes",
     "lost_files",
     "prunes_little",
@@ -142,6 +147,36 @@ def is_mend(conjunct: Mapping[str, Any], scan: Scan) -> bool:
     return conjunct["pruned_files"] is not None and not prunes_little(conjunct, scan)
 
 
+def key_of(scan: Scan, conjunct: Mapping[str, Any]) -> tuple[str, str]:
+    """Return what scans with the same predicate have in common: their table, and its shape."""
+    return scan["table"], shape(conjunct["sql"])
+
+
+class Solved:
+    """The predicates that prune in a later scan, for example because an index was built.
+
+    Args:
+        scans: The scans of a history, oldest first.
+    """
+
+    def __init__(self, scans: Iterable[Scan]) -> None:
+        self._last = {
+            key_of(scan, conjunct): scan["time"]
+            for scan in scans
+            for conjunct in scan["conjuncts"] or []
+            if is_mend(conjunct, scan)
+        }
+
+    def includes(self, scan: Scan, conjunct: Mapping[str, Any]) -> bool:
+        """Return whether the conjunct of a scan prunes in a later scan."""
+        last = self._last.get(key_of(scan, conjunct))
+        return last is not None and bool(scan["time"] < last)
+
+    def others(self, scan: Scan) -> list[Suspect]:
+        """Return the suspects of a scan that do not prune in a later one."""
+        return [each for each in suspects(scan) if not self.includes(scan, each.conjunct)]
+
+
 def recordable(conjunct: Mapping[str, Any], scan: Scan) -> str | None:
     """Return the kind of row statistics that is likely to rule out half of the files or more.
 
@@ -158,9 +193,17 @@ def recordable(conjunct: Mapping[str, Any], scan: Scan) -> str | None:
     'bloom'
     >>> recordable(conjunct, {"rows_passed": 80, "files_total": 100})
     """
-    if scan["rows_passed"] is None or 2 * scan["rows_passed"] > scan["files_total"]:
-        return None
-    return _RECORDABLE.get(conjunct["reason"])
+    return _RECORDABLE.get(conjunct["reason"]) if has_few_matches(scan) else None
+
+
+def has_few_matches(scan: Scan) -> bool:
+    """Return whether at most half of the files can hold a matching row, in any order of the rows.
+
+    >>> has_few_matches({"rows_passed": 20, "files_total": 100})
+    True
+    """
+    passed: int | None = scan["rows_passed"]
+    return passed is not None and bool(2 * passed <= scan["files_total"])
 
 
 #: The kind of row statistics that a reason proposes.

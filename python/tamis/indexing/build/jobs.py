@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,7 @@ from tamis.indexing.build.row_bounds import unknown_bounds
 from tamis.indexing.build.row_job import harvest_rows, no_row_groups
 from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.executor import (
+    chunk_sizes,
     columns_schema,
     decoding,
     executor_job,
@@ -47,6 +49,7 @@ _FILES_A_TASK = 64
 _TASKS_A_CORE = 4
 # The modules that executors run. They import only pyarrow, the standard library and each other.
 _SHIPPED = (
+    chunk_sizes,
     columns_schema,
     decoding,
     executor_job,
@@ -111,6 +114,26 @@ def read_footers(
             [("file", "ascending"), ("start", "ascending")],
         ),
     )
+
+
+def column_sizes(
+    spark: SparkSession, uris: Sequence[str], settings: Mapping[str, str]
+) -> dict[tuple[str, str], int]:
+    """Return the compressed bytes of each column in all of these files: see `chunk_sizes`.
+
+    The footers are read on the executors.
+    """
+    context = spark.sparkContext
+    read = partial(chunk_sizes.chunk_sizes, settings=dict(settings))
+    parts = max(1, min(len(uris), context.defaultParallelism))
+    with _own_python(context):
+        job = context.parallelize(list(uris), parts).mapPartitions(lambda part: [read(part)])
+        _ = job._jrdd  # as in read_footers
+    total: Counter[tuple[str, str]] = Counter()
+    with progress_of(context, f"reading the sizes of the columns of {len(uris)} files"):
+        for sizes in job.collect():
+            total.update(sizes)
+    return dict(total)
 
 
 def read_rows(

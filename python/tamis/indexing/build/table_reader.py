@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError, warn_caller
+from tamis.expr.nodes import Expr
 from tamis.indexing.build.footer_gaps import gap_entries
 from tamis.indexing.build.generation import Generation, assemble
 from tamis.indexing.build.listing import TableListing, parse_value, storage_settings
@@ -18,6 +19,7 @@ from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.format.entry_statistics import Recorded, RowStatistics, timed
 from tamis.indexing.format.recording_spec import Entry, RecordingSpec, Schema, entries_of
 from tamis.indexing.read.reader_options import refusal
+from tamis.wire.catalyst import decode
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["TableReader"]
 
 Ordinals = npt.NDArray[np.int64]
+
+#: The most footers that are read to estimate the sizes of columns.
+_SAMPLE: Final = 16
 
 #: Why statistics that read a timestamp cannot be recorded.
 _OF_ORC: Final = (
@@ -118,6 +123,41 @@ class TableReader:
             storage_settings(self._spark),
         )
         return harvested.files, harvested.row_groups
+
+    def column_bytes(self, ordinals: Ordinals) -> dict[tuple[str, str], int]:
+        """Estimate the compressed bytes of each column of Parquet files, from a sample of footers.
+
+        Args:
+            ordinals: The files.
+
+        Returns:
+            Bytes by the dotted path of the column in the Parquet schema, and its physical type.
+        """
+        from tamis.indexing.build.jobs import column_sizes
+
+        keys = self.listing.snapshot.files
+        sample = ordinals[:: -(-len(ordinals) // _SAMPLE)] if len(ordinals) else ordinals
+        sizes = keys.size.to_numpy()
+        share = sizes[ordinals].sum() / max(1, sizes[sample].sum())
+        uris = keys.take(sample).uris()
+        found = column_sizes(self._spark, uris, storage_settings(self._spark)) if uris else {}
+        return {column: round(share * size) for column, size in found.items()}
+
+    def expression_key(self, sql: str) -> str | None:
+        """Return the key by which queries find an expression; None if it cannot be recorded."""
+        try:
+            (entry,) = self.entries(RecordingSpec(expressions={sql: ("values",)}))
+        except StatisticsIndexError:
+            return None
+        return entry.key
+
+    def parse(self, sql: str) -> Expr | None:
+        """Return an expression over the columns of the table; None if Spark cannot analyze it."""
+        try:
+            parsed = self._parse(sql, self._schema.json)
+        except StatisticsIndexError:
+            return None
+        return None if parsed["refusal"] is not None else decode(parsed["document"])
 
     def rows(
         self,

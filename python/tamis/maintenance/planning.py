@@ -1,0 +1,188 @@
+"""`tamis.maintain(spark, table)`: everything that an index of a table lacks, in the foreground."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.indexing.build.listing import shim_of
+from tamis.indexing.format.row_sql import FLOATING
+from tamis.indexing.handle import Index, State
+from tamis.maintenance.proposals import Proposal, proposals
+from tamis.maintenance.steps import Maintenance, Step
+from tamis.scan_history import history as read_history
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.readwriter import DataFrameReader
+
+__all__ = ["maintain", "maintain_index", "steps_of"]
+
+_HISTORY: Final = "spark.tamis.history.location"
+_INT96: Final = "INT96"
+#: Only the latest scans of a table up to this number are considered.
+_MOST_SCANS: Final = 10_000
+
+Sizes = Mapping[tuple[str, str], int]
+
+
+def maintain(
+    spark: SparkSession,
+    path_or_table: str | os.PathLike[str],
+    *,
+    dry_run: bool = False,
+    history: str | os.PathLike[str] | None = None,
+    reader: DataFrameReader | None = None,
+) -> Maintenance:
+    """Bring the index of a table up to date, and record what the queries of the history lacked.
+
+    1. If the table has no index, it is built. Otherwise it is refreshed.
+    2. Of the predicates in the history that matched few rows and skipped few files, those are
+       chosen that Bloom filters or value lists of a column or an expression would help. They are
+       recorded if the scans lost more than it costs to read the columns once: see
+       docs/statistics_index.md.
+
+    Nothing is recorded twice. Run it again at any time: if there is nothing to do, it only lists
+    the table and reads the history.
+
+    Args:
+        spark: The session.
+        path_or_table: As for `tamis.index`.
+        dry_run: Only return the steps, with estimates of their costs and savings.
+        history: The directory of the history. Default: that of the session, or of this user.
+        reader: As for `tamis.index`.
+
+    Raises:
+        StatisticsIndexError: The table cannot be listed or read, or the index cannot be written.
+
+    Example:
+        print(tamis.maintain(spark, "sales", dry_run=True))
+    """
+    return maintain_index(Index(spark, path_or_table, reader), dry_run=dry_run, history=history)
+
+
+def maintain_index(
+    index: Index, *, dry_run: bool = False, history: str | os.PathLike[str] | None = None
+) -> Maintenance:
+    """Maintain an index: see `maintain`."""
+    steps = steps_of(index, _scans(index.spark, history))
+    plan = Maintenance(index.target, steps)
+    if dry_run or not plan.worthwhile:
+        return plan
+    started = time.perf_counter()
+    columns: dict[str, list[str]] = {}
+    expressions: dict[str, list[str]] = {}
+    for step in plan.worthwhile:
+        if step.kind is not None:
+            wanted = expressions if step.is_expression else columns
+            wanted.setdefault(str(step.name), []).append(step.kind)
+    if columns or expressions:
+        index.add(columns=columns, expressions=expressions)  # also builds or refreshes
+    elif plan.worthwhile[0].action == "build":
+        index.build()
+    else:
+        index.refresh()
+    return Maintenance(index.target, steps, time.perf_counter() - started)
+
+
+def steps_of(index: Index, scans: pa.Table) -> tuple[Step, ...]:
+    """Return what maintenance of an index does.
+
+    Args:
+        index: The index.
+        scans: The history.
+    """
+    state = index.state()
+    listing = state.table.listing
+    every = np.arange(len(listing.snapshot.files))
+    steps = []
+    sizes: Sizes = state.table.column_bytes(every) if listing.reading is None else {}
+    whole = pc.sum(listing.snapshot.files.size).as_py() or 0
+    current = _step_of_files(state, sizes, whole)
+    if current is not None:
+        steps.append(current)
+    of_table = scans.filter(
+        pc.and_(
+            pc.equal(pc.list_value_length(scans.column("roots")), 1),
+            pc.equal(pc.list_element(_padded(scans.column("roots")), 0), listing.root),
+        )
+    )
+    recent = of_table.slice(max(0, len(of_table) - _MOST_SCANS)).to_pylist()
+    known = _recorded(state)
+    for each in proposals(recent, state.table):
+        if (each.kind, each.name, each.is_expression) not in known:
+            steps.append(_step_of(each, len(every), _bytes_of(each, sizes, whole)))
+    return tuple(steps)
+
+
+def _padded(lists: pa.ChunkedArray) -> pa.ChunkedArray:
+    """Return lists with at least one element each, which `list_element` requires."""
+    return pa.chunked_array([[each or [None] for each in lists.to_pylist()]], lists.type)
+
+
+def _scans(spark: SparkSession, history: str | os.PathLike[str] | None) -> pa.Table:
+    shim = shim_of(spark)
+    if shim is not None:
+        shim.flushHistory(spark._jsparkSession)
+    return read_history(history or spark.conf.get(_HISTORY, None) or None)
+
+
+def _step_of_files(state: State, sizes: Sizes, whole: int) -> Step | None:
+    """Return the step that makes the index describe all files as they are; None if it does."""
+    files = state.table.listing.snapshot.files
+    leaves = state.table.leaves
+    gaps = whole
+    if state.table.listing.reading is None:
+        floating = {leaf.name for leaf in leaves if leaf.type in FLOATING}
+        gaps = sum(
+            number for (name, kind), number in sizes.items() if name in floating or kind == _INT96
+        )
+    found = state.staleness
+    if found is None:
+        return Step("build", len(files), gaps, added=len(files))
+    if not found.is_stale:
+        return None
+    new = found.added + found.changed
+    return Step(
+        "refresh",
+        new,
+        round(gaps * new / max(1, len(files))),
+        added=found.added,
+        changed=found.changed,
+        gone=found.gone,
+    )
+
+
+def _recorded(state: State) -> set[tuple[str, str, bool]]:
+    entries = () if state.held is None else state.held.entries
+    return {(each.kind, each.name, each.path is None) for each in entries if not each.fills_gap}
+
+
+def _bytes_of(each: Proposal, sizes: Sizes, whole: int) -> int:
+    if not sizes:
+        return whole
+    return sum(
+        number
+        for (name, _), number in sizes.items()
+        if any(name == column or name.startswith(f"{column}.") for column in each.columns)
+    )
+
+
+def _step_of(each: Proposal, files: int, read: int) -> Step:
+    return Step(
+        "record",
+        files,
+        read,
+        kind=each.kind,
+        name=each.name,
+        is_expression=each.is_expression,
+        scans=each.scans,
+        lost_bytes=each.lost_bytes,
+        lost_files=each.lost_files,
+    )
