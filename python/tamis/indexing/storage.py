@@ -193,6 +193,21 @@ _OPENERS: dict[str, Callable[[str, Settings], pafs.FileSystem]] = {
 }
 
 
+def is_object_store(file_system: pafs.FileSystem) -> bool:
+    """Return whether a file system stores objects, which appear whole and need no directories."""
+    return not isinstance(file_system, pafs.LocalFileSystem | pafs.HadoopFileSystem)
+
+
+def make_directory(file_system: pafs.FileSystem, path: str) -> None:
+    """Create a directory and those above it, where files need one.
+
+    Raises:
+        OSError: It cannot be created.
+    """
+    if not is_object_store(file_system):
+        file_system.create_dir(path, recursive=True)
+
+
 def replace_file(file_system: pafs.FileSystem, source: str, target: str) -> None:
     """Replace a file with another, in one step if the file system can.
 
@@ -217,8 +232,7 @@ def write_whole(file_system: pafs.FileSystem, content: bytes, path: str) -> None
     Raises:
         OSError: The file cannot be written.
     """
-    if not isinstance(file_system, pafs.LocalFileSystem | pafs.HadoopFileSystem):
-        # an object store publishes an object as a whole or not at all
+    if is_object_store(file_system):
         with file_system.open_output_stream(path) as sink:
             sink.write(content)
         return

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -232,6 +233,7 @@ class ParquetTables:
         if not options.enabled:
             return (), ()
         reading = None if request.reading is None else reading_of(request.reading)
+        deadline = time.monotonic() + options.patience_ms / 1000
         for root in request.table.roots:
             for candidate in _candidates(root, snapshot):
                 outcome = self._indexes.find(
@@ -240,6 +242,7 @@ class ParquetTables:
                     request.storage,
                     request.cache_directory,
                     options.epoch,
+                    max(0.0, deadline - time.monotonic()),
                 )
                 if isinstance(outcome, IndexMissing):
                     continue

@@ -48,11 +48,16 @@ class AutomaticIndex(msgspec.Struct, frozen=True):
 
 
 class IndexOptions(msgspec.Struct, frozen=True):
-    """How to use an index. `epoch` counts this session's changes of it, to invalidate caches."""
+    """How to use an index.
+
+    - `epoch`: counts this session's changes of it, to invalidate caches.
+    - `patience_ms`: the most milliseconds for which planning waits for its storage.
+    """
 
     enabled: bool = True
     location: str | None = None
     epoch: int = 0
+    patience_ms: int = 60_000
     automatic: AutomaticIndex | None = None
 
 

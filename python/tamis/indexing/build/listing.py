@@ -241,8 +241,11 @@ def _required_shim(spark: SparkSession) -> Any:
 
 
 def storage_settings(spark: SparkSession) -> dict[str, str]:
-    """Return the Hadoop settings `fs.*` of a session's context, overridden by the session's own."""
-    settings = {}
+    """Return the settings `fs.*` of a session, including those in the files of Hadoop."""
+    shim = shim_of(spark)
+    settings: dict[str, str] = {}
+    if shim is not None:
+        settings.update(json.loads(shim.storageSettings(_java_session(spark))))
     for key, value in [*spark.sparkContext.getConf().getAll(), *spark.conf.getAll.items()]:
         bare = key.removeprefix(_HADOOP)
         if bare.startswith("fs."):

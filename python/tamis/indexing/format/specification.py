@@ -25,7 +25,7 @@ import pyarrow.fs as pafs
 
 from tamis.indexing.format.layout import digest_of
 from tamis.indexing.format.recording_spec import RecordingSpec
-from tamis.indexing.storage import open_file_system, write_whole
+from tamis.indexing.storage import make_directory, open_file_system, write_whole
 
 __all__ = ["Specification", "SpecificationFile"]
 
@@ -126,7 +126,7 @@ class SpecificationFile:
             OSError: The file cannot be written.
         """
         folder = self.path.rpartition("/")[0]
-        self.file_system.create_dir(folder, recursive=True)
+        make_directory(self.file_system, folder)
         write_whole(self.file_system, msgspec.json.encode(specification), self.path)
 
     def forget(self) -> None:

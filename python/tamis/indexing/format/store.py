@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -50,6 +51,7 @@ from tamis.indexing.format.parquet_form import (
     open_verified,
     write_parquet,
 )
+from tamis.indexing.format.small_objects import KEPT_BYTES, MOST_BYTES, SmallObjects
 from tamis.indexing.problems import (
     IndexMissing,
     IndexUnusable,
@@ -57,13 +59,22 @@ from tamis.indexing.problems import (
     refresh_command,
     unreachable,
 )
-from tamis.indexing.storage import StorageUnreachableError, open_file_system, write_whole
+from tamis.indexing.storage import (
+    StorageUnreachableError,
+    is_object_store,
+    make_directory,
+    open_file_system,
+    write_whole,
+)
 
 # A segment that is younger and not current may be one that a build is still writing.
 YOUNG = timedelta(hours=1)
 #: Size and modification time (ns) of each pointer file; None: it does not exist.
 Stamp: TypeAlias = tuple[tuple[int, int] | None, ...]
 _PIECE = 1 << 22  # bytes
+# Files that are read at the same time.
+_CONCURRENT = 8
+_small_objects = SmallObjects()
 
 
 @dataclass(frozen=True)
@@ -101,6 +112,10 @@ class Store:
         except StorageUnreachableError as problem:
             raise unreachable(uri, str(problem)) from problem
 
+    @property
+    def is_in_object_store(self) -> bool:
+        return is_object_store(self.file_system)
+
     def _inside(self, *parts: str) -> str:
         return "/".join([self.path, *parts])
 
@@ -108,10 +123,20 @@ class Store:
 
     def stamp(self) -> Stamp | None:
         """Return a value that identifies the state of the pointers; None if there is no index."""
-        names = [self._inside(name) for name in (POINTER, VISIBLE_POINTER)]
+        names = (POINTER, VISIBLE_POINTER)
+        paths = [self._inside(name) for name in names]
+        if self.is_in_object_store:
+            # one request: each missing object would take two
+            selector = pafs.FileSelector(self.path, allow_not_found=True)
+            listed = {info.path: info for info in self.file_system.get_file_info(selector)}
+            infos = [listed.get(path) for path in paths]
+        else:
+            infos = self.file_system.get_file_info(paths)
         stamps = tuple(
-            (info.size, info.mtime_ns or 0) if info.type == pafs.FileType.File else None
-            for info in self.file_system.get_file_info(names)
+            (info.size, info.mtime_ns or 0)
+            if info is not None and info.type == pafs.FileType.File
+            else None
+            for info in infos
         )
         return stamps if any(stamps) else None
 
@@ -145,7 +170,7 @@ class Store:
             IndexUnusable: The file cannot be read.
         """
         try:
-            return unseal(self._read(name))
+            return self._unsealed(name)
         except FileNotFoundError:
             return None
         except NewerFormatError as problem:
@@ -158,6 +183,25 @@ class Store:
         except (OSError, ValueError) as problem:
             raise self._problem_with(name, problem) from problem
 
+    def _unsealed(self, name: str) -> Pointer:
+        """Return the pointer in a file.
+
+        Raises:
+            OSError: The file cannot be read.
+            ValueError: It is not a pointer.
+        """
+        content = self._read(name)
+        while True:
+            try:
+                return unseal(content)
+            except ValueError:
+                # pyarrow requests the size of an object before its bytes: if another process
+                # replaces it in between, they are cut off
+                again = self._read(name) if self.is_in_object_store else content
+                if again == content:
+                    raise
+                content = again
+
     def _checksums(self, pointer: Pointer, segment: Segment) -> dict[str, Checksums]:
         """Return the checksums of a segment.
 
@@ -166,9 +210,12 @@ class Store:
         """
         name = place(pointer, segment, CHECKSUMS)
         try:
-            content = self._read(name)
-            if zlib.crc32(content) != segment.data[CHECKSUMS].checksum:
-                raise ValueError("its checksum does not match")
+            if self._is_small(segment, CHECKSUMS):
+                content = self._whole(pointer, segment, CHECKSUMS)
+            else:
+                content = self._read(name)
+                if zlib.crc32(content) != segment.data[CHECKSUMS].checksum:
+                    raise ValueError("its checksum does not match")
             return msgspec.json.decode(content, type=dict[str, Checksums])
         except (OSError, ValueError, KeyError, msgspec.MsgspecError) as problem:
             raise self._problem_with(name, problem) from problem
@@ -274,11 +321,51 @@ class Store:
             present = [
                 c for c in (of_table.chunks if wanted is None else wanted) if c in of_table.chunks
             ]
-            with self.file_system.open_input_file(self._inside(stored)) as file:
+            with (
+                pa.BufferReader(self._whole(pointer, segment, name))
+                if self._is_small(segment, name)
+                else self.file_system.open_input_file(self._inside(stored))
+            ) as file:
                 parquet = open_verified(file, segment.data[name].size, of_table, present)
             yield parquet, present
         except (OSError, ValueError, KeyError, pa.ArrowException) as problem:
             raise self._problem_with(stored, problem) from problem
+
+    def prefetch(self, pointer: Pointer) -> None:
+        """Read the small files of all segments at the same time, if each is a request.
+
+        Never raises: what cannot be read here is read again, and reported, when it is needed.
+        """
+        wanted = [
+            (segment, name)
+            for segment in pointer.segments
+            for name in (CHECKSUMS, FILES, ROW_GROUPS)
+            if name in segment.data and self._is_small(segment, name)
+        ]
+        if not wanted or sum(segment.data[name].size for segment, name in wanted) > KEPT_BYTES:
+            return
+
+        def fetch(file: tuple[Segment, str]) -> None:
+            with suppress(OSError, ValueError):
+                self._whole(pointer, *file)
+
+        with ThreadPoolExecutor(_CONCURRENT) as pool:
+            list(pool.map(fetch, wanted))
+
+    def _is_small(self, segment: Segment, name: str) -> bool:
+        """Return whether a file is read as a whole, because requests are expensive."""
+        return self.is_in_object_store and segment.data[name].size <= MOST_BYTES
+
+    def _whole(self, pointer: Pointer, segment: Segment, name: str) -> bytes:
+        """Return a small file.
+
+        Raises:
+            OSError: It cannot be read.
+            ValueError: It has another content.
+        """
+        stored = place(pointer, segment, name)
+        uri = f"{self.uri}/{stored}"
+        return _small_objects.get(uri, segment.data[name], lambda: self._read(stored))
 
     def _problem_with(self, name: str, problem: Exception) -> IndexUnusable:
         if isinstance(problem, OSError) and not isinstance(problem, FileNotFoundError):
@@ -323,7 +410,7 @@ class Store:
             raw: The content of further files, by name.
         """
         directory = new_segment()
-        self.file_system.create_dir(self._inside(directory), recursive=True)
+        make_directory(self.file_system, self._inside(directory))
         checksums: dict[str, Checksums] = {}
         data: dict[str, DataFile] = {}
         for name, table in {FILES: files, ROW_GROUPS: row_groups, **(more or {})}.items():
@@ -351,7 +438,7 @@ class Store:
         A segment that an older tamis is still writing stays, so that its build does not fail.
         """
         try:
-            visible = unseal(self._read(VISIBLE_POINTER))
+            visible = self._unsealed(VISIBLE_POINTER)
         except (OSError, ValueError, StatisticsIndexError):
             visible = None
         with suppress(OSError):

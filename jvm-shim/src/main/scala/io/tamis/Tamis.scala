@@ -2,7 +2,14 @@ package io.tamis
 
 import io.tamis.bridge.{SidecarSupervisor, Warnings}
 import io.tamis.functions.QueryFunction
-import io.tamis.listing.{Listing, ListingCache, MalformedRecords, ReadFingerprint, Snapshots}
+import io.tamis.listing.{
+  FileOptions,
+  Listing,
+  ListingCache,
+  MalformedRecords,
+  ReadFingerprint,
+  Snapshots
+}
 import io.tamis.planning.{AnswerMemo, Question}
 import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
 import io.tamis.rules.relations.FileRelation
@@ -50,6 +57,10 @@ object Tamis {
 
   /** The warnings of this driver, oldest first. */
   def warnings(): Array[String] = Warnings.all.toArray
+
+  /** The settings `fs.*` with which a session reaches its storage, as a JSON object. */
+  def storageSettings(session: SparkSession): String =
+    Json.text(FileOptions.settings(session, Map.empty))
 
   /** Lists a Parquet directory or a table as a query would, and writes the listing for Python to
     * map.

@@ -1,7 +1,10 @@
 package io.tamis.listing
 
+import io.tamis.conf.TamisConf
 import io.tamis.planning.PlannedFiles
+
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
@@ -23,12 +26,15 @@ final class FileOptions(table: PlannedFiles) {
     option("ignoreMissingFiles", conf.ignoreMissingFiles)
   }
 
-  /** Settings of the file systems in use: see `FileOptions.storage`. */
-  def storage: Map[String, String] = FileOptions.storage(
-    table.relation.sparkSession,
-    table.relation.location.rootPaths,
-    table.relation.options
-  )
+  /** Settings of the file systems of the table and of its index: see `FileOptions.storage`. */
+  def storage: Map[String, String] = {
+    val index = TamisConf.indexLocation(SQLConf.get).flatMap(uri => Try(new Path(uri)).toOption)
+    FileOptions.storage(
+      table.relation.sparkSession,
+      table.relation.location.rootPaths ++ index,
+      table.relation.options
+    )
+  }
 }
 
 object FileOptions {
@@ -42,15 +48,18 @@ object FileOptions {
       options: Map[String, String]
   ): Map[String, String] =
     if (paths.forall(p => Option(p.toUri.getScheme).forall(_ == "file"))) Map.empty
-    else {
-      val conf = session.sessionState.newHadoopConfWithOptions(options)
-      conf.asScala
-        .map(_.getKey)
-        .filter(_.startsWith("fs."))
-        .filter(key =>
-          Option(conf.getPropertySources(key)).forall(!_.exists(_.endsWith("-default.xml")))
-        )
-        .map(key => key -> conf.get(key))
-        .toMap
-    }
+    else settings(session, options)
+
+  /** Settings of all file systems that were set explicitly, in a conf or in a file of Hadoop's. */
+  def settings(session: SparkSession, options: Map[String, String]): Map[String, String] = {
+    val conf = session.sessionState.newHadoopConfWithOptions(options)
+    conf.asScala
+      .map(_.getKey)
+      .filter(_.startsWith("fs."))
+      .filter(key =>
+        Option(conf.getPropertySources(key)).forall(!_.exists(_.endsWith("-default.xml")))
+      )
+      .map(key => key -> conf.get(key))
+      .toMap
+  }
 }

@@ -137,6 +137,7 @@ final class Question(
       TamisConf.indexLocation(conf),
       TamisConf.cacheLocation(conf),
       AnswerMemo.epoch,
+      TamisConf.timeoutMs(conf) / 2,
       automatic
     ),
     new FileOptions(table).storage,

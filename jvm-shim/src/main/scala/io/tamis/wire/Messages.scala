@@ -47,6 +47,7 @@ final case class ScanRequest(
       "enabled" -> index.enabled,
       "epoch" -> index.epoch,
       "location" -> index.location,
+      "patience_ms" -> index.patienceMs,
       "automatic" -> index.automatic.map(each =>
         Json.obj(
           "schema" -> each.schema.json,
@@ -86,11 +87,17 @@ final case class EvidenceRequest(plan: PlanRequest) extends FileRequest {
   override private[wire] def fields: Seq[(String, Any)] = plan.fields
 }
 
+/** How to use an index.
+  *
+  * @param patienceMs
+  *   the most milliseconds for which planning waits for its storage
+  */
 final case class IndexSettings(
     enabled: Boolean,
     location: Option[String],
     cacheDirectory: Option[String],
     epoch: Long,
+    patienceMs: Long,
     automatic: Option[AutomaticIndex] = None
 )
 

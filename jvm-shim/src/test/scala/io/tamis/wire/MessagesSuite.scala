@@ -15,7 +15,7 @@ class MessagesSuite extends munit.FunSuite {
     Seq("file:/t"),
     StructType.fromDDL("p INT"),
     caseSensitive = false,
-    IndexSettings(enabled = true, None, None, 3),
+    IndexSettings(enabled = true, None, None, 3, 2500),
     Map.empty,
     conjuncts
   )
