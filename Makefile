@@ -122,11 +122,12 @@ spark-suites: setup ## Run Spark's own test suites with tamis: one to two hours 
 	$(PYTHON) -m tests.spark_suites.run $(ONLY) $(if $(FULL),--full) $(ARGS)
 
 .PHONY: bench
-bench: setup ## Measure planning, scans and TPC-H; compare opened files with Iceberg and Delta (bench/)
+bench: setup ## Measure planning, scans and TPC-H; compare opened files with Iceberg and Delta; count requests (bench/)
 	@$(PYTHON) -m bench.planning
 	@$(PYTHON) -m bench.scans
 	@$(PYTHON) -m bench.tpch
 	@$(PYTHON) -m bench.peers
+	@$(PYTHON) -m bench.requests
 
 .PHONY: format
 format: setup ## Format Python and Scala sources
