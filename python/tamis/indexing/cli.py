@@ -59,6 +59,15 @@ Values = Annotated[
         "--values", metavar="NAME", help="Record the distinct values of this column; repeatable."
     ),
 ]
+Ndv = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--ndv",
+        metavar="NAME",
+        help="Record how many distinct values this column has, for spark.sql.cbo.enabled; "
+        "repeatable.",
+    ),
+]
 Expressions = Annotated[
     list[str] | None,
     typer.Option(
@@ -105,16 +114,18 @@ def _columns(
     bounds: list[str] | None,
     bloom: list[str] | None,
     values: list[str] | None,
+    ndv: list[str] | None,
 ) -> _Columns:
     """Return the options as the `columns` argument of `Index.build`."""
     recorded: dict[str, list[str]] = {}
-    for kind, names in (("bounds", bounds), ("bloom", bloom), ("values", values)):
+    kinds = (("bounds", bounds), ("bloom", bloom), ("values", values), ("ndv", ndv))
+    for kind, names in kinds:
         for name in names or []:
             recorded.setdefault(name, []).append(kind)
     if described and recorded:
         raise typer.BadParameter(
-            "--column limits the index to the given columns, but --bounds, --bloom and --values "
-            "need an index of all columns: pass either --column or the other options"
+            "--column limits the index to the given columns, but --bounds, --bloom, --values and "
+            "--ndv need an index of all columns: pass either --column or the other options"
         )
     return recorded or described
 
@@ -136,6 +147,7 @@ def _recording(column_help: str, gaps_help: str) -> Callable[[_Record], _Record]
             bounds: Bounds = None,
             bloom: Bloom = None,
             values: Values = None,
+            ndv: Ndv = None,
             expression: Expressions = None,
             fill_gaps: bool | None = typer.Option(
                 None, "--fill-gaps/--no-fill-gaps", help=gaps_help, show_default=False
@@ -145,7 +157,7 @@ def _recording(column_help: str, gaps_help: str) -> Callable[[_Record], _Record]
             option: Options = None,
             conf: Confs = None,
         ) -> None:
-            columns = _columns(column, bounds, bloom, values)
+            columns = _columns(column, bounds, bloom, values, ndv)
             with opened(target, conf, Reads(format, schema, option)) as index:
                 record(index, columns, expression, fill_gaps)
                 _show(index, as_json=False)

@@ -134,7 +134,8 @@ class Index:
                 A mapping says what to record of columns from the rows, in addition to the footer
                 statistics of all columns: "bounds" (for columns whose footers have no bounds, such
                 as INT96 timestamps, or truncated ones), "bloom" (for = and IN), "values" (for =,
-                IN, <> and NOT IN, in files with at most 1000 distinct values), or a list of these.
+                IN, <> and NOT IN, in files with at most 1000 distinct values), "ndv" (the number of
+                distinct values, for spark.sql.cbo.enabled), or a list of these.
             expressions: SQL of deterministic expressions over the columns of a row. A list records
                 "bounds" and "values" of them, a mapping the kinds that it names. Queries may spell
                 them differently: an expression is identified by what it computes.

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from tamis.evaluation.domain.bounds import NO, Bounds, Flags
-from tamis.evaluation.statistics import Statistics
 from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
+from tamis.files.extremes import Containers, extreme
 from tamis.publish.table_statistics import TableStatistics
 from tamis.wire.duckdb.arrow_types import schema_types
 from tamis.wire.duckdb.document import NotUnderstood
@@ -49,61 +45,14 @@ def column_facts(statistics: TableStatistics, field: pa.Field) -> ColumnFacts:
     except NotUnderstood:
         return _UNKNOWN
     column = Column((field.name,), data_type)
-    each = [_Containers.of(segment.statistics, column) for segment in statistics.segments]
+    each = [Containers.of(segment.statistics, column) for segment in statistics.segments]
     return ColumnFacts(
-        _scalar(_extreme(each, is_upper=False), data_type, field.type, is_upper=False),
-        _scalar(_extreme(each, is_upper=True), data_type, field.type, is_upper=True),
+        _scalar(extreme(each, is_upper=False), data_type, field.type, is_upper=False),
+        _scalar(extreme(each, is_upper=True), data_type, field.type, is_upper=True),
         any(some.have(some.bounds.can_be_null).any() for some in each),
         any(some.have(some.bounds.can_be_nan).any() for some in each),
         any(some.have(some.bounds.can_be_value).any() for some in each),
     )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Containers:
-    """Bounds of some files, and which of them may have rows."""
-
-    bounds: Bounds
-    filled: Flags
-
-    @staticmethod
-    def of(statistics: Statistics, column: Column) -> _Containers:
-        empty = statistics.empty()
-        filled = NO if empty is None else empty
-        return _Containers(
-            statistics.bounds(column), ~np.broadcast_to(filled, (statistics.num_containers,))
-        )
-
-    def have(self, flags: Flags) -> Flags:
-        """Return the flags of files that may have rows."""
-        return flags & self.filled
-
-
-def _extreme(each: list[_Containers], *, is_upper: bool) -> Any:
-    """Return the outermost edge of all files that may have values; None if one is unknown."""
-    edges = list(_outermost(each, is_upper=is_upper))
-    if not edges or None in edges:
-        return None
-    return max(edges) if is_upper else min(edges)
-
-
-def _outermost(each: list[_Containers], *, is_upper: bool) -> Iterator[Any]:
-    for containers in each:
-        bounds = containers.bounds
-        some = containers.have(bounds.can_be_value)
-        if not some.any():
-            continue
-        edge = bounds.upper if is_upper else bounds.lower
-        known = bounds.upper_known if is_upper else bounds.lower_known
-        if edge is None or (known is not None and not (known | ~some).all()):
-            yield None
-        elif isinstance(edge, np.ndarray):
-            values = np.broadcast_to(edge, (len(some),))[some]
-            yield (values.max() if is_upper else values.min()).item()
-        else:
-            values = edge if len(edge) == 1 else edge.filter(pa.array(some))
-            extreme = pc.max(values) if is_upper else pc.min(values)
-            yield None if values.null_count else extreme.as_py()
 
 
 def _scalar(value: Any, data_type: DataType, arrow: Any, *, is_upper: bool) -> pa.Scalar | None:

@@ -28,7 +28,7 @@ from tamis.serve.scans.implied_ranges import found_ranges, ranges_of_residual
 from tamis.serve.scans.scan_files import decide_files, read_conjuncts
 from tamis.tables.parquet import ScanInput, index_files, open_scan
 from tamis.tables.row_groups import counted, grouped_files
-from tamis.wire.goals import JoinGoal
+from tamis.wire.goals import FactsGoal, JoinGoal
 from tamis.wire.kept import encode_kept, encode_row_groups
 from tamis.wire.messages import (
     ConjunctAnswer,
@@ -70,7 +70,9 @@ def _plan(request: PlanRequest, started: float) -> str:
     guard = UdfGuard()
     conjuncts = read_conjuncts(request, guard)
     implied = found_ranges(conjuncts)
-    if request.index.automatic is not None and not scan.is_indexed:
+    # facts are about all files, and the query may need only some of them
+    indexes = request.index.automatic is not None and not isinstance(request.goal, FactsGoal)
+    if indexes and not scan.is_indexed:
         kept = decide_files(request, scan, conjuncts, implied, detail=False).kept
         if index_files(request, scan, kept):
             scan = open_scan(request)

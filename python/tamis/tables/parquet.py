@@ -11,8 +11,8 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from urllib.parse import unquote
 
 import numpy as np
@@ -56,6 +56,8 @@ class ScanInput:
     - `parts`: one per segment.
     - `indexes`: the indexes of the tables.
     - `automatic`: the indexes of files that these do not describe.
+    - `derived`: what callers have derived from the statistics of these files and may need again.
+      Scans of the same listing and the same generations share it.
     - `num_records`: the rows of each file in listing order, -1 where not known. None if they are
       known for no file.
     - `total_records`: the rows of all files, None if not known.
@@ -77,6 +79,7 @@ class ScanInput:
     sizes: pa.ChunkedArray
     tables: frozenset[str] = frozenset()
     automatic: tuple[OpenIndex, ...] = ()
+    derived: MutableMapping[object, object] = field(default_factory=dict)
 
     @property
     def is_indexed(self) -> bool:
@@ -136,6 +139,7 @@ class _Match:
     parts: tuple[Part, ...]
     num_records: npt.NDArray[np.int64] | None
     total_records: int | None
+    derived: dict[object, object] = field(default_factory=dict)
 
 
 _Named = tuple[Snapshot, tuple[OpenIndex, ...]]
@@ -197,6 +201,7 @@ class ParquetTables:
             snapshot.files.size,
             _tables(table.roots, snapshot, indexes),
             automatic,
+            match.derived,
         )
 
     def _snapshot(self, request: ScanRequest) -> Snapshot:

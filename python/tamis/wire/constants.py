@@ -12,7 +12,7 @@ from tamis.expr.decimals import unscaled
 from tamis.expr.nodes import CalendarInterval, Value
 from tamis.expr.types import BOOLEAN, DataType
 
-__all__ = ["NotUnderstoodError", "constant", "optional", "require", "value_of", "values_of"]
+__all__ = ["NotUnderstoodError", "constant", "optional", "plain_constant", "require", "value_of", "values_of"]
 
 
 class NotUnderstoodError(ValueError):
@@ -98,6 +98,22 @@ def constant(value: Value) -> int | str:
     if isinstance(value, Decimal):
         return format(value, "f")
     assert isinstance(value, int | str)
+    return value
+
+
+def plain_constant(value: Value) -> bool | int | float | str | None:
+    """Return a value as a constant of a document. It must be neither NaN nor an interval.
+
+    >>> plain_constant(Decimal("1E+2")), plain_constant(b"a"), plain_constant(-math.inf)
+    ('100', 'YQ==', '-Infinity')
+    """
+    if isinstance(value, Decimal):
+        return format(value, "f")
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
+    if isinstance(value, float) and math.isinf(value):
+        return "Infinity" if value > 0 else "-Infinity"
+    assert value is None or isinstance(value, bool | int | float | str)
     return value
 
 

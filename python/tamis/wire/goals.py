@@ -19,6 +19,9 @@ __all__ = [
     "AggregateGoal",
     "ClusteredAnswer",
     "ClusteredGoal",
+    "ColumnFactsDocument",
+    "FactsAnswer",
+    "FactsGoal",
     "FilesAnswer",
     "Goal",
     "GoalAnswer",
@@ -127,6 +130,42 @@ class AggregateGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="aggregat
     keys: list[int] | None = None
 
 
+class FactsGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="facts"):
+    """Find what Spark's optimizer can use about all files of the listing, whatever the filters.
+
+    `columns` are expression documents. The answer is null unless an index describes every file.
+    """
+
+    columns: list[Any]
+
+
+class ColumnFactsDocument(msgspec.Struct, frozen=True):
+    """What is known of a column: see tables.facts.ColumnFacts.
+
+    `least` and `greatest` are constants of expression documents.
+    """
+
+    least: bool | int | float | str | None = None
+    greatest: bool | int | float | str | None = None
+    nulls: int | None = None
+    distinct: int | None = None
+    average_length: int | None = None
+    longest: int | None = None
+
+
+class FactsAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="facts"):
+    """What is known of all files of the listing.
+
+    - `rows`: the number of rows.
+    - `counts_distinct`: whether the index records the number of distinct values of some column.
+    - `columns`: one per column of the goal.
+    """
+
+    rows: int
+    counts_distinct: bool
+    columns: list[ColumnFactsDocument]
+
+
 class PartialDocument(msgspec.Struct, frozen=True):
     """What statistics answer for one group. Values are constants of expression documents."""
 
@@ -172,5 +211,9 @@ class NothingAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing"
     reason: ReasonDocument
 
 
-Goal: TypeAlias = LimitGoal | TopKGoal | SplitGoal | JoinGoal | ClusteredGoal | AggregateGoal
-GoalAnswer: TypeAlias = FilesAnswer | ClusteredAnswer | AggregateAnswer | NothingAnswer
+Goal: TypeAlias = (
+    LimitGoal | TopKGoal | SplitGoal | JoinGoal | ClusteredGoal | AggregateGoal | FactsGoal
+)
+GoalAnswer: TypeAlias = (
+    FilesAnswer | ClusteredAnswer | AggregateAnswer | FactsAnswer | NothingAnswer
+)

@@ -1,9 +1,9 @@
 """Aggregation of the rows of each file with Spark.
 
-There are two jobs over the rows: one for all bounds, one for all Bloom filters and value lists. The
-first one always runs, because it also counts the rows of each file. The second one runs once for
-each batch of files whose groups fit into memory. Each reads only the columns that it needs. Files
-are identified by the `_metadata` columns. Reading those keeps tamis from replacing the scan, so no
+There are three jobs over the rows: one for all bounds, one for all Bloom filters and value lists,
+and one for all sketches of distinct values. The second one needs the first, which also counts the
+rows of each file. It runs once for each batch of files whose groups fit into memory, and so does
+the third one. Each reads only the columns that it needs. Files are identified by the `_metadata` columns. Reading those keeps tamis from replacing the scan, so no
 file is skipped here.
 
 A file counts only if Spark read it as it was listed (size, modification time) and read as many rows
@@ -26,12 +26,21 @@ import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.build.row_bounds import bounds_at, unknown_bounds
+from tamis.indexing.build.sketch_job_result import SketchJobResult
 from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.build.value_job_result import ValueJobResult
-from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format import blooms, distinct_sketches, value_lists
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.recording_spec import Entry
-from tamis.indexing.format.row_sql import FILE, ID, TEXT, bounds_sql, is_old, members_sql
+from tamis.indexing.format.row_sql import (
+    FILE,
+    ID,
+    TEXT,
+    bounds_sql,
+    is_old,
+    members_sql,
+    sketch_sql,
+)
 from tamis.indexing.read.snapshot import FileKeys, canonical
 
 if TYPE_CHECKING:
@@ -47,6 +56,8 @@ __all__ = [
 
 #: Groups of the second job that are collected at a time, about 60 bytes each.
 _MAX_GROUPS: Final = 2_000_000
+#: Sketches of the third job that are collected at a time, at most about 2 KB each.
+_MAX_SKETCHES: Final = 100_000
 
 
 Watch = Callable[[str], AbstractContextManager[None]]
@@ -100,6 +111,8 @@ def _nothing(entry: Entry) -> Columns:
     """Return the statistics of an entry for zero files."""
     if entry.kind == "bounds":
         return unknown_bounds(entry, 0)
+    if entry.kind == "ndv":
+        return SketchJobResult(entry, 0).finished([])
     return ValueJobResult(entry, 0).finished([])
 
 
@@ -132,21 +145,28 @@ class Job:
     def run(self, entries: Sequence[Entry]) -> RowStatistics:
         parts: list[Columns] = [Columns()] * len(entries)
         seconds = [0.0] * len(entries)
-        bounds = [i for i, entry in enumerate(entries) if entry.kind == "bounds"]
-        others = [i for i, entry in enumerate(entries) if entry.kind != "bounds"]
-        started = time.perf_counter()
-        of_bounds, names = self._bounds([entries[i] for i in bounds])
-        for i, part in zip(bounds, of_bounds, strict=True):
-            parts[i] = part
-            seconds[i] = (time.perf_counter() - started) / len(bounds)
-        if others:
+        names: dict[int, int] = {}
+
+        def run_job(kinds: Sequence[str], job: Callable[[list[Entry]], Iterable[Columns]]) -> None:
+            chosen = [i for i, entry in enumerate(entries) if entry.kind in kinds]
             started = time.perf_counter()
-            for i, part in zip(
-                others, self._members([entries[i] for i in others], names), strict=True
-            ):
+            for i, part in zip(chosen, job([entries[i] for i in chosen]), strict=True):
                 parts[i] = part
-            for i in others:
-                seconds[i] = (time.perf_counter() - started) / len(others)
+            for i in chosen:
+                seconds[i] = (time.perf_counter() - started) / len(chosen)
+
+        def of_bounds(chosen: list[Entry]) -> Iterable[Columns]:
+            columns, places = self._bounds(chosen)
+            names.update(places)
+            return columns
+
+        of_rows = {entry.kind for entry in entries}
+        if of_rows != {"ndv"}:
+            run_job(["bounds"], of_bounds)
+        if of_rows & {"bloom", "values"}:
+            run_job(["bloom", "values"], lambda chosen: self._members(chosen, names))
+        if "ndv" in of_rows:
+            run_job(["ndv"], self._sketches)
         return RowStatistics(tuple(parts), tuple(seconds))
 
     # --- rows -----------------------------------------------------------------------------------
@@ -232,13 +252,15 @@ class Job:
 
     def _members(self, entries: Sequence[Entry], names: Mapping[int, int]) -> Iterator[Columns]:
         gathered = [ValueJobResult(entry, len(self.uris)) for entry in entries]
-        for places in self._batches(entries):
+        needed = [
+            blooms.MAX_BLOCKS if each.kind == "bloom" else value_lists.MAX_VALUES
+            for each in entries
+        ]
+        for places in self._batches(needed, _MAX_GROUPS):
             blocks = blooms.blocks_for(max(int(self.records[i]) for i in places))
             text = members_sql(entries, blocks)
-            whole = len(places) == len(self.uris) and (self.records >= 0).all()
-            rows = self.rows(entries, None if whole else places)
             with self.watch(f"aggregating the values of {len(places)} files"):
-                table = self.sql(text, rows)
+                table = self.sql(text, self._rows_at(places, entries))
             item = table.column("item").to_numpy()
             for k, each in enumerate(gathered):
                 each.add(table.filter(pa.array(item == k)), names, self.records, blocks)
@@ -246,24 +268,47 @@ class Job:
         empty = np.flatnonzero(self.records == 0).tolist()
         return iter([each.finished(empty) for each in gathered])
 
-    def _batches(self, entries: Sequence[Entry]) -> Iterator[list[int]]:
-        """Yield the places of as many files at a time as have groups that can be collected."""
+    def _rows_at(self, places: Sequence[int], entries: Sequence[Entry]) -> DataFrame:
+        whole = len(places) == len(self.uris) and (self.records >= 0).all()
+        return self.rows(entries, None if whole else places)
+
+    def _batches(self, most: Sequence[int], limit: int) -> Iterator[list[int]]:
+        """Yield the places of as many files at a time as have groups that can be collected.
+
+        Args:
+            most: For each entry, the most groups of a file. A file has at most one per row.
+            limit: The most groups of a batch.
+        """
         batch: list[int] = []
         groups = 0
         for place, records in enumerate(self.records.tolist()):
             if records <= 0:
                 continue
-            needed = sum(
-                min(records, blooms.MAX_BLOCKS if e.kind == "bloom" else value_lists.MAX_VALUES)
-                for e in entries
-            )
-            if batch and groups + needed > _MAX_GROUPS:
+            needed = sum(min(records, groups_of_entry) for groups_of_entry in most)
+            if batch and groups + needed > limit:
                 yield batch
                 batch, groups = [], 0
             batch.append(place)
             groups += needed
         if batch:
             yield batch
+
+
+    # --- sketches of distinct values --------------------------------------------------------------
+
+    def _sketches(self, entries: Sequence[Entry]) -> Iterator[Columns]:
+        gathered = [SketchJobResult(entry, len(self.uris)) for entry in entries]
+        wanted = [", ".join(FILE), "count(*) AS n"]
+        for k, entry in enumerate(entries):
+            wanted += sketch_sql(k, entry)
+        text = f"SELECT {', '.join(wanted)} FROM {{rows}} GROUP BY {', '.join(FILE)}"
+        for places in self._batches([1] * len(entries), _MAX_SKETCHES):
+            with self.watch(f"counting the distinct values of {len(places)} files"):
+                table = self.sql(text, self._rows_at(places, entries))
+            for k, each in enumerate(gathered):
+                each.add(k, table, *self.matched(table))
+        empty = np.flatnonzero(self.records == 0).tolist()
+        return iter([each.finished(empty) for each in gathered])
 
 
 def unambiguous(ids: Sequence[int], places_and_rows: Iterable[tuple[int, int]]) -> dict[int, int]:

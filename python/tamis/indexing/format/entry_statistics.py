@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import msgspec
 import pyarrow as pa
 
-from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format import blooms, distinct_sketches, value_lists
 from tamis.indexing.format.recording_spec import Entry
 
 __all__ = ["Columns", "Recorded", "RowStatistics", "timed"]
@@ -23,11 +23,13 @@ class Columns:
             `attained`, which means that no bound was truncated.
         filters: See `blooms`.
         lists: See `value_lists`.
+        sketches: See `distinct_sketches`.
     """
 
     columns: Mapping[str, pa.Array] | None = None
     filters: blooms.Blooms | None = None
     lists: value_lists.ValueLists | None = None
+    sketches: distinct_sketches.Sketches | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 bounds   least and greatest value and the counts of NULL and NaN, per file
 bloom    a Bloom filter of the values, per file: for = and IN on columns without clustering
 values   the distinct values, per file with few of them: for <> and NOT IN as well
+ndv      a sketch of the distinct values, per file: their number, for Spark's optimizer
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ __all__ = [
     "union_of",
 ]
 
-KINDS: Final = ("bounds", "bloom", "values")
+KINDS: Final = ("bounds", "bloom", "values", "ndv")
 #: The kinds recorded for an expression when none is given.
 _OF_EXPRESSIONS: Final = ("bounds", "values")
 
@@ -154,6 +155,11 @@ def _kinds(argument: str, wanted: Mapping[str, Kinds]) -> dict[str, tuple[str, .
                 raise StatisticsIndexError(
                     f"{argument}: {name}: {kind!r} is not a kind of statistics: write one of "
                     f"{', '.join(map(repr, KINDS))}, or a list of them"
+                )
+            if kind == "ndv" and argument == "expressions":
+                raise StatisticsIndexError(
+                    f"expressions: {name}: 'ndv' is recorded of columns only, because Spark has no "
+                    "statistics of expressions: leave it out"
                 )
         result[name] = tuple(kind for kind in KINDS if kind in chosen)
     return result

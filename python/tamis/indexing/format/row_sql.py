@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format import blooms, distinct_sketches, value_lists
 from tamis.indexing.format.recording_spec import Entry
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "bounds_sql",
     "is_old",
     "members_sql",
+    "sketch_sql",
 ]
 
 #: The columns that identify a file, and a hash of them.
@@ -73,6 +74,25 @@ def bounds_sql(k: int, entry: Entry) -> list[str]:
         f"count_if({nan}) AS nan{k}",
         f"bool_or(old{k}) AS old{k}",
     ]
+
+
+def sketch_sql(k: int, entry: Entry) -> list[str]:
+    """Return SQL of the columns `sketch<k>` and `old<k>`, and for text `length<k>` and `longest<k>`.
+
+    A sketch has the values that are not NULL. The length of a value is that of ANALYZE TABLE:
+    characters of strings, bytes of binary.
+    """
+    value = f"v{k}"
+    columns = [
+        f"{distinct_sketches.sketch_sql(value)} AS sketch{k}",
+        f"bool_or(old{k}) AS old{k}",
+    ]
+    if entry.type in TEXT:
+        columns += [
+            f"coalesce(sum(CAST(length({value}) AS BIGINT)), 0L) AS length{k}",
+            f"CAST(max(length({value})) AS BIGINT) AS longest{k}",
+        ]
+    return columns
 
 
 def members_sql(entries: Sequence[Entry], blocks: int) -> str:

@@ -7,15 +7,19 @@ recorded.json       the entries and the request that they resolve, with a separa
                     the same numbers.
 recorded.stats      Parquet, one row per file: `<k>.min`, `<k>.max`, `<k>.null_count`,
                     `<k>.nan_count`, `<k>.attained` for bounds; `<k>.size` for filters (blocks)
-                    and lists (values), null if there is none
+                    and lists (values), null if there is none; `<k>.size` (bytes),
+                    `<k>.length` and `<k>.longest` for sketches
 <k>.bits            concatenated words of the filters of entry k, little-endian
 <k>.values          Parquet, concatenated values of the lists of entry k
+<k>.sketches        concatenated sketches of entry k
+<k>.union           the union of these sketches
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -26,7 +30,7 @@ from tamis.evaluation.domain.bounds import Edge
 from tamis.expr.types import DataType
 from tamis.files.columns import plain
 from tamis.indexing.executor.columns_schema import arrow_type
-from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format import blooms, distinct_sketches, value_lists
 from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.layout import RECORDED as TABLE
 from tamis.indexing.format.layout import Pointer
@@ -42,9 +46,12 @@ __all__ = [
     "Recording",
     "bits",
     "encode",
+    "lengths_of",
     "load",
     "merge",
     "recording_of",
+    "sizes_of",
+    "unions",
 ]
 
 FORMAT = 1
@@ -149,10 +156,29 @@ def _encode(
         table[f"{k}.size"] = _sizes(part.filters.blocks)
         raw[_bits(k)] = memoryview(np.ascontiguousarray(part.filters.words).tobytes())
         return int((part.filters.blocks >= 0).sum()), part.filters.words.nbytes
+    if part.sketches is not None:
+        return _encode_sketches(k, part.sketches, table, raw)
     assert part.lists is not None
     table[f"{k}.size"] = _sizes(part.lists.counts)
     tables[_values(k)] = pa.table({"value": _array(part.lists.values, entry)})
     return int((part.lists.counts >= 0).sum()), tables[_values(k)].nbytes
+
+
+def _encode_sketches(
+    k: int,
+    sketches: distinct_sketches.Sketches,
+    table: dict[str, pa.Array],
+    raw: dict[str, memoryview],
+) -> tuple[int, int]:
+    table[f"{k}.size"] = _sizes(sketches.sizes)
+    for name, numbers in (("length", sketches.lengths), ("longest", sketches.longest)):
+        if numbers is not None:
+            table[f"{k}.{name}"] = _sizes(numbers)
+    raw[_sketches(k)] = memoryview(sketches.content)
+    # A scan of all files needs their union alone, whose size does not depend on their number.
+    known = (each for each in sketches.each() if each is not None)
+    raw[_union(k)] = memoryview(distinct_sketches.union_of(known))
+    return int((sketches.sizes >= 0).sum()), len(sketches.content)
 
 
 def _sizes(sizes: npt.NDArray[np.int64]) -> pa.Array:
@@ -165,6 +191,14 @@ def _bits(k: int) -> str:
 
 def _values(k: int) -> str:
     return f"{k}.values"
+
+
+def _sketches(k: int) -> str:
+    return f"{k}.sketches"
+
+
+def _union(k: int) -> str:
+    return f"{k}.union"
 
 
 def _array(edge: Edge, entry: Entry) -> pa.Array:
@@ -201,6 +235,16 @@ def load(store: Store, pointer: Pointer, k: int, entry: Entry) -> Columns:
         if len(words) != total:
             raise store.damaged(f"{_bits(k)} holds {len(words)} blocks instead of {total}")
         return Columns(filters=blooms.Blooms(sizes, words))
+    if entry.kind == "ndv":
+        content = bytearray()
+        for piece in _pieces(store, pointer, _sketches(k)):
+            content += piece
+        if len(content) != total:
+            raise store.damaged(f"{_sketches(k)} holds {len(content)} bytes instead of {total}")
+        lengths, longest = lengths_of(store, pointer, k)
+        return Columns(
+            sketches=distinct_sketches.Sketches(sizes, bytes(content), lengths, longest)
+        )
     flat = plain(_read(store, pointer, _values(k), ["value"]).column("value"))
     if len(flat) != total:
         raise store.damaged(f"{_values(k)} holds {len(flat)} values instead of {total}")
@@ -220,9 +264,38 @@ def sizes_of(store: Store, pointer: Pointer, k: int) -> npt.NDArray[np.int64]:
     return sizes
 
 
+def lengths_of(
+    store: Store, pointer: Pointer, k: int
+) -> tuple[npt.NDArray[np.int64] | None, npt.NDArray[np.int64] | None]:
+    """Return the total and the greatest length of the values of each file, -1 if unknown.
+
+    None for types whose values have the same length.
+    """
+    names = [f"{k}.length", f"{k}.longest"]
+    table = _read(store, pointer, TABLE, names)
+    lengths, longest = (
+        table.column(name).fill_null(-1).to_numpy() if name in table.column_names else None
+        for name in names
+    )
+    return lengths, longest
+
+
+def unions(store: Store, pointer: Pointer, k: int) -> list[bytes]:
+    """Return the union of the sketches of entry `k` in each segment."""
+    name = _union(k)
+    return [
+        b"".join(store.pieces(pointer, segment, name))
+        for segment in pointer.segments
+        if name in segment.data
+    ]
+
+
 def bits(store: Store, pointer: Pointer, k: int) -> Iterator[bytes]:
     """Yield the filters of entry `k` piece by piece: see `Store.pieces`."""
-    name = _bits(k)
+    return _pieces(store, pointer, _bits(k))
+
+
+def _pieces(store: Store, pointer: Pointer, name: str) -> Iterator[bytes]:
     segments = [segment for segment in pointer.segments if name in segment.data]
     if not segments:
         raise store.damaged(f"{name} is missing")
@@ -262,6 +335,8 @@ def merge(entry: Entry, old: Columns, rows: npt.NDArray[np.int64], new: Columns)
         for place, words in zip(fresh.tolist(), after, strict=True):
             chosen[place] = words
         return Columns(filters=blooms.joined(chosen))
+    if old.sketches is not None and new.sketches is not None:
+        return Columns(sketches=_merged_sketches(old.sketches, rows, new.sketches))
     assert old.lists is not None
     assert new.lists is not None
     return Columns(lists=_merged_lists(old.lists, rows, new.lists))
@@ -285,6 +360,23 @@ def _merged_columns(
 def _places(rows: npt.NDArray[np.int64], before: int) -> pa.Array:
     """Return the places of the files in the concatenation of the old and the new rows."""
     return pa.array(np.where(rows < 0, before + np.cumsum(rows < 0) - 1, rows))
+
+
+def _merged_sketches(
+    old: distinct_sketches.Sketches,
+    rows: npt.NDArray[np.int64],
+    new: distinct_sketches.Sketches,
+) -> distinct_sketches.Sketches:
+    def both(before: npt.NDArray[np.int64] | None, after: npt.NDArray[np.int64] | None) -> Any:
+        return None if before is None or after is None else np.concatenate([before, after])
+
+    together = distinct_sketches.Sketches(
+        both(old.sizes, new.sizes),
+        old.content + new.content,
+        both(old.lengths, new.lengths),
+        both(old.longest, new.longest),
+    )
+    return together.take(_places(rows, len(old)).to_numpy())
 
 
 def _merged_lists(

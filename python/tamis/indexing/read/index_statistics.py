@@ -23,12 +23,13 @@ from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.columns import count_array, plain
 from tamis.files.exact_counts import certain_columns
+from tamis.indexing.format import distinct_sketches
 from tamis.indexing.format.layout import COUNTED_FORMAT, FILES, ColumnEntry, Pointer
 from tamis.indexing.format.row_statistics import Recording
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
 from tamis.indexing.read.cache import LocalCache
-from tamis.indexing.read.row_statistics import Recordings, bounds_of, chosen
+from tamis.indexing.read.row_statistics import DistinctValues, Recordings, bounds_of, chosen
 
 # Seconds until storage that failed is tried again.
 _RETRY = 30.0
@@ -84,12 +85,13 @@ class IndexStatistics(Statistics):
         self._lock = threading.Lock()
         self._unusable = unusable  # why the recording is missing although there should be one
         self._problem: IndexUnusable | None = None
+        self._lacking: IndexUnusable | None = None  # why sketches are not used
         self._failed_at = 0.0
 
     @property
     def problem(self) -> IndexUnusable | None:
         """The reason why a part of the index cannot be read at present; None if there is none."""
-        return self._problem or self._unusable
+        return self._problem or self._unusable or self._lacking
 
     @property
     def num_containers(self) -> int:
@@ -148,6 +150,27 @@ class IndexStatistics(Statistics):
             return UNCERTAIN  # Spark converts other types, so their values are not certain
         result = self._once(self._certain, column, lambda: self._load_certain(entry, column.type))
         return result or UNCERTAIN
+
+    @property
+    def records_distinct(self) -> bool:
+        """Whether the number of distinct values was recorded of some column."""
+        return self._recordings is not None and self._recordings.records_distinct()
+
+    def distinct(
+        self, column: Column, rows: slice | npt.NDArray[np.int64]
+    ) -> DistinctValues | None:
+        """Return the distinct values of a column in the files at these rows; None: unknown.
+
+        Not cached: it reads a number for each file, and the sketches of some.
+        """
+        recordings, path = self._recordings, self._spelled(tuple(column.path))
+        if recordings is None or recordings.type_of(path) != column.type:
+            return None
+        self._lacking = distinct_sketches.missing_library()
+        if self._lacking is not None:
+            return None
+        with self._lock:
+            return self._guarded(lambda: recordings.distinct(path, rows))
 
     def cells(self, path: tuple[str, ...], wanted: DataType | None) -> Mapping[str, pa.Array]:
         """Return the stored arrays that `bounds` are computed from, by name.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ from tamis.evaluation.statistics import Members
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
 from tamis.files.columns import count_array, plain
-from tamis.indexing.format import row_statistics
+from tamis.indexing.format import distinct_sketches, row_statistics
 from tamis.indexing.format.blooms import BloomMembers
 from tamis.indexing.format.layout import Pointer
 from tamis.indexing.format.recording_spec import Entry
@@ -33,9 +33,28 @@ from tamis.indexing.format.store import Store
 from tamis.indexing.format.value_lists import ValueMembers
 from tamis.indexing.read.cache import LocalCache
 
-__all__ = ["Recordings"]
+__all__ = ["DistinctValues", "Recordings"]
 
 Longs = npt.NDArray[np.int64]
+
+#: Sketches of single files that are read at most, in bytes, to serve a scan of a part of the table.
+_MOST_SKETCHES: Final = 1 << 26
+
+
+@dataclass(frozen=True, slots=True)
+class DistinctValues:
+    """The distinct values of some files.
+
+    Attributes:
+        sketch: See `distinct_sketches`.
+        length: The sum of the lengths of all values. None for types whose values have the same
+            length.
+        longest: The length of the longest value. None if there is no value, and as for `length`.
+    """
+
+    sketch: bytes
+    length: int | None = None
+    longest: int | None = None
 
 
 class Recordings:
@@ -131,6 +150,39 @@ class Recordings:
 
         return self._cache.kept(f"values-{numbered[0]}", read, write, make)
 
+    def records_distinct(self) -> bool:
+        """Return whether the number of distinct values was recorded of some column."""
+        return any(kind == "ndv" for _, kind in self._entries)
+
+    def distinct(self, subject: object, rows: slice | Longs) -> DistinctValues | None:
+        """Return the distinct values of the files at these rows; None if one of them is unknown.
+
+        If these are only a part of the files, and the sketches of all files are too large, the
+        result may have values of other files as well.
+        """
+        numbered = self._entries.get((subject, "ndv"))
+        if numbered is None:
+            return None
+        store, pointer, k = self._store, self._pointer, numbered[0]
+        sizes = row_statistics.sizes_of(store, pointer, k)
+        self._require(len(sizes))
+        if (sizes[rows] == distinct_sketches.UNKNOWN).any():
+            return None
+        is_whole = len(sizes[rows]) == len(sizes)
+        lengths, longest = row_statistics.lengths_of(store, pointer, k)
+        if is_whole or int(np.maximum(sizes, 0).sum()) > _MOST_SKETCHES:
+            sketches = row_statistics.unions(store, pointer, k)
+        else:
+            part = row_statistics.load(store, pointer, *numbered).sketches
+            assert part is not None
+            chosen = np.arange(len(sizes))[rows]
+            sketches = [each for each in part.take(chosen).each() if each is not None]
+        return DistinctValues(
+            distinct_sketches.union_of(sketches),
+            None if lengths is None else int(lengths[rows].sum()),
+            None if longest is None else _greatest(longest[rows]),
+        )
+
     def _filters(self, subject: object) -> BloomMembers | None:
         numbered = self._entries.get((subject, "bloom"))
         data_type = None if numbered is None else DataType.parse(numbered[1].type)
@@ -198,6 +250,11 @@ class _Together:
 
     def take(self, ordinals: npt.NDArray[np.intp]) -> Members:
         return _Together(self.listed.take(ordinals), self.filtered.take(ordinals))
+
+
+def _greatest(numbers: Longs) -> int | None:
+    greatest = int(numbers.max(initial=-1))
+    return None if greatest < 0 else greatest
 
 
 def bounds_of(data_type: DataType, columns: Mapping[str, pa.Array], num_records: Longs) -> Bounds:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import base64
-import math
-from decimal import Decimal
-
 import numpy as np
 import numpy.typing as npt
 
-from tamis.expr.nodes import Column, Value
+from tamis.expr.nodes import Column
 from tamis.expr.sql import to_sql
 from tamis.plan.goals.aggregate import Answered, NotTextError, answer
 from tamis.plan.goals.contributions import Aggregate, Function
@@ -17,6 +13,7 @@ from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.goals.unraised_errors import files_that_may_raise
 from tamis.serve.goals.goal_context import GoalContext, nothing
 from tamis.wire.catalyst import decode_conjuncts
+from tamis.wire.constants import plain_constant
 from tamis.wire.goals import (
     AggregateAnswer,
     AggregateGoal,
@@ -57,7 +54,7 @@ def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer:
     except NotTextError as problem:
         return _not_certain([problem.aggregate])
     groups = [
-        PartialDocument(partial.key, [_constant(value) for value in partial.values])
+        PartialDocument(partial.key, [plain_constant(value) for value in partial.values])
         for partial in answered.partials
     ]
     return AggregateAnswer(encode_kept(answered.left), answered.covered, answered.skipped, groups)
@@ -92,15 +89,3 @@ def _not_certain(aggregates: list[Aggregate]) -> NothingAnswer:
             name = f"{each.function}({column})"
             return nothing("AGGREGATE_NOT_CERTAIN", aggregate=name, column=column)
     return nothing("AGGREGATE_NOT_COVERED")
-
-
-def _constant(value: Value) -> bool | int | float | str | None:
-    """Return a value in the form of constants in expression documents."""
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode()
-    if isinstance(value, float) and math.isinf(value):
-        return "Infinity" if value > 0 else "-Infinity"
-    assert value is None or isinstance(value, bool | int | float | str)
-    return value

@@ -19,6 +19,7 @@ from tamis.plan.reader_losses import loses_within
 from tamis.plan.residual_split import saved_by_splitting
 from tamis.plan.scan_decision import ScanDecision
 from tamis.serve.goals.aggregates import answer_aggregates
+from tamis.serve.goals.facts import answer_facts
 from tamis.serve.goals.goal_context import GoalContext, nothing, reason_document
 from tamis.serve.goals.joins import answer_join
 from tamis.tables.parquet import ScanInput
@@ -28,6 +29,7 @@ from tamis.wire.goals import (
     AggregateGoal,
     ClusteredAnswer,
     ClusteredGoal,
+    FactsGoal,
     FilesAnswer,
     GoalAnswer,
     JoinGoal,
@@ -44,7 +46,7 @@ __all__ = ["answer_goal", "reason_document"]
 def answer_goal(
     request: PlanRequest, scan: ScanInput, conjuncts: Sequence[Expr], decision: ScanDecision
 ) -> GoalAnswer | None:
-    """Return the answer to the request's goal; None if it has none."""
+    """Return the answer to the request's goal. None: it has none, or there is no answer."""
     if request.goal is None:
         return None
     return _GOALS[type(request.goal)](request.goal, GoalContext(scan, conjuncts, decision))
@@ -127,11 +129,12 @@ def _clustered(goal: ClusteredGoal, context: GoalContext) -> GoalAnswer:
     return ClusteredAnswer([is_clustered(key, context.scan.segments, kept) for key in keys])
 
 
-_GOALS: Final[dict[type, Callable[[Any, GoalContext], GoalAnswer]]] = {
+_GOALS: Final[dict[type, Callable[[Any, GoalContext], GoalAnswer | None]]] = {
     LimitGoal: _limit,
     TopKGoal: _topk,
     SplitGoal: _split,
     JoinGoal: answer_join,
     ClusteredGoal: _clustered,
     AggregateGoal: answer_aggregates,
+    FactsGoal: answer_facts,
 }

@@ -2,7 +2,6 @@ package io.tamis.planning
 
 import java.util.{HashMap, Map => JavaMap, Optional, OptionalLong}
 
-import org.apache.spark.sql.catalyst.catalog.CatalogStatistics
 import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeMap, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{
   ColumnStat,
@@ -23,7 +22,7 @@ import org.apache.spark.sql.connector.read.colstats.{
   HistogramBin => V2HistogramBin
 }
 
-/** Derives the statistics of the part of a table that a scan reads from those of ANALYZE TABLE.
+/** Derives the statistics of the part of a table that a scan reads from those of the whole table.
   *
   * Spark estimates the filters that are in the plan. Filters that left the plan, because they are
   * true for every row that is read, are estimated here in the same way (FilterEstimation): their
@@ -31,22 +30,23 @@ import org.apache.spark.sql.connector.read.colstats.{
   */
 object KeptStatistics {
 
-  /** Returns statistics over `columns`; None if ANALYZE TABLE recorded no row count.
+  /** Returns statistics over `columns`; None if the row count of the table is not known.
     *
+    * @param table
+    *   the statistics of the whole table
     * @param columns
     *   columns of the whole table: conjuncts refer to them by name
     * @param confined
     *   files were left out for other reasons than the conjuncts
     */
   def of(
-      whole: CatalogStatistics,
+      table: Statistics,
       columns: Seq[Attribute],
       decision: Decision,
       confined: Boolean
   ): Option[Statistics] =
-    if (whole.rowCount.isEmpty) None
+    if (table.rowCount.isEmpty) None
     else {
-      val table = whole.toPlanStats(columns, planStatsEnabled = true)
       val byName = columns.map(a => a.name -> a).toMap
       def overTable(c: Conjunct): Expression = c.expression.transform { case a: Attribute =>
         byName.getOrElse(a.name, a)

@@ -2,11 +2,22 @@ package io.tamis.planning
 
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{FileOptions, Listing, ListingCache, PartitionPredicate, StaleFileCheck}
-import io.tamis.wire.{Goal, GoalReader, ImpliedReader, KeySource, Pushdown, Reason, Reasons}
-import org.apache.spark.sql.catalyst.expressions.Expression
+import io.tamis.wire.{
+  FactsGoal,
+  Goal,
+  GoalReader,
+  ImpliedReader,
+  KeySource,
+  Pushdown,
+  Reason,
+  Reasons,
+  TableFacts
+}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 /** Decides a scan: Spark's listing and partition pruning first, then the planner's answer on top.
@@ -179,6 +190,23 @@ object ScanPlanner {
         .ask()
         .toOption
         .map(answer => files.and(FileSelection.of(listing, answer.kept)))
+    }
+
+  /** What indexes know of all files of a listing of the table, whatever the scan reads of them.
+    * None if an index does not describe each of them, if the planner is not available, or if Spark
+    * may leave out files.
+    *
+    * @param columns
+    *   attributes of the table
+    */
+  def facts(table: PlannedFiles, listing: Listing, columns: Seq[Attribute]): Option[TableFacts] =
+    if (new FileOptions(table).mayLoseFiles) None
+    else {
+      val goal = FactsGoal(Question.writer(table).writeAll(columns))
+      new Question(table, listing, Nil, goal = Some(goal))
+        .ask()
+        .toOption
+        .flatMap(answer => Try(GoalReader.facts(answer, columns.map(_.dataType))).toOption.flatten)
     }
 
   /** Whether more than one file is left to choose from, among the files that the scan is confined

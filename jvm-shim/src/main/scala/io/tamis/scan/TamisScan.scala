@@ -7,6 +7,7 @@ import io.tamis.planning.{
   Decision,
   FileSelection,
   KeptStatistics,
+  OptimizerFacts,
   ReportedStatistics,
   ScanConstraints
 }
@@ -58,14 +59,14 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   /** The statistics that Spark would use for its V1 relation over these files, projected to these
     * columns, so that joins keep their strategies.
     *
-    * If Spark estimates rows, these are the results of ANALYZE TABLE, adjusted to the rows that are
-    * kept. Spark uses them only if one of `spark.sql.cbo.enabled` and
-    * `spark.sql.cbo.planStats.enabled` is set. Without row counts in the catalog Spark then
-    * estimates sizes only, so this reports no row count either.
+    * If Spark estimates rows, these are the results of ANALYZE TABLE and what indexes know
+    * ([[OptimizerFacts]]), adjusted to the rows that are kept. Spark uses them only if one of
+    * `spark.sql.cbo.enabled` and `spark.sql.cbo.planStats.enabled` is set. Without either, Spark
+    * then estimates sizes only, so this reports no row count.
     */
   override def estimateStatistics(): Statistics = {
     val conf = SQLConf.get
-    if (conf.cboEnabled || conf.planStatsEnabled) analyzed.getOrElse(ofFiles(None))
+    if (conf.cboEnabled || conf.planStatsEnabled) estimated.getOrElse(ofFiles(None))
     else ofFiles(decision.keptRecords)
   }
 
@@ -81,16 +82,21 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     }
   }
 
-  /** None if the catalog has no row count. Computed once, because Spark asks again for each copy of
-    * a plan.
+  /** None if no row count is known. Computed once, because Spark asks again for each copy of a
+    * plan.
     */
-  private lazy val analyzed: Option[Statistics] = for {
-    whole <- table.catalogTable.flatMap(_.stats)
-    columns = table.schema.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
-    kept <- KeptStatistics.of(whole, columns, decision, isConfined)
-  } yield {
-    val names = readSchema().fieldNames.toSet
-    ReportedStatistics(kept, columns.filter(c => names(c.name)))
+  private lazy val estimated: Option[Statistics] = {
+    val (names, used) = (
+      readSchema().fieldNames.toSet,
+      decision.conjuncts.flatMap(_.expression.references).map(_.name).toSet
+    )
+    val columns = table.schema
+      .filter(f => names(f.name) || used(f.name))
+      .map(f => AttributeReference(f.name, f.dataType, f.nullable, f.metadata)())
+    for {
+      whole <- OptimizerFacts.of(table, decision.kept.listing, columns)
+      kept <- KeptStatistics.of(whole, columns, decision, isConfined)
+    } yield ReportedStatistics(kept, columns.filter(c => names(c.name)))
   }
 
   private def isConfined: Boolean = table.purpose.within.isDefined && !decision.isObserved

@@ -81,6 +81,15 @@ final case class ClusteredGoal(keys: ArrayNode) extends Goal {
   override def document: ObjectNode = Json.obj("kind" -> "clustered", "keys" -> keys)
 }
 
+/** What is known of all files of the listing, whatever the filters?
+  *
+  * @param columns
+  *   the columns, as documents
+  */
+final case class FactsGoal(columns: ArrayNode) extends Goal {
+  override def document: ObjectNode = Json.obj("kind" -> "facts", "columns" -> columns)
+}
+
 /** Which files do statistics answer for, and with what?
   *
   * @param keys

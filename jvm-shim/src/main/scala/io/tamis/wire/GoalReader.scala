@@ -39,6 +39,34 @@ final case class AnsweredAggregates(
       (if (skipped > 0) s", $skipped cannot change the result" else "")
 }
 
+/** What an index knows of a column, over all files. None: unknown.
+  *
+  * @param bounds
+  *   the least and the greatest value that is neither NULL nor NaN, in Catalyst's representation
+  * @param nulls
+  *   rows with NULL
+  * @param distinct
+  *   the estimated number of values other than NULL
+  * @param averageLength
+  *   of strings, in characters, and of binary, in bytes
+  */
+final case class ColumnFacts(
+    bounds: Option[(Any, Any)] = None,
+    nulls: Option[Long] = None,
+    distinct: Option[Long] = None,
+    averageLength: Option[Long] = None,
+    longest: Option[Long] = None
+)
+
+/** What indexes know of all files of a listing.
+  *
+  * @param countsDistinct
+  *   whether the number of distinct values was recorded of some column
+  * @param columns
+  *   one per column of the question
+  */
+final case class TableFacts(rows: Long, countsDistinct: Boolean, columns: Seq[ColumnFacts])
+
 /** Reads the planner's answer to a [[Goal]]: the result, or the reason why there is none. */
 object GoalReader {
 
@@ -102,6 +130,50 @@ object GoalReader {
         node.path("skipped").intValue,
         groups.toMap
       )
+    }
+
+  /** The answer to a [[FactsGoal]]; None if an index does not describe each file. Throws if the
+    * answer is not one to this question.
+    *
+    * @param types
+    *   types of the columns of the question
+    */
+  def facts(answer: PlanAnswer, types: Seq[DataType]): Option[TableFacts] =
+    if (answer.goal.isNull || answer.goal.isMissingNode) None
+    else
+      found(answer, "facts").toOption.map { node =>
+        val columns = node.path("columns").elements.asScala.toSeq
+        require(columns.size == types.size, s"${columns.size} facts for ${types.size} columns")
+        val rows = count(node, "rows").getOrElse(
+          throw new PlannerFailure("garbage_answer", "facts without a number of rows")
+        )
+        TableFacts(
+          rows,
+          node.path("counts_distinct").asBoolean(false),
+          columns.zip(types).map { case (column, t) => columnFacts(column, t, rows) }
+        )
+      }
+
+  private def columnFacts(node: JsonNode, t: DataType, rows: Long): ColumnFacts = {
+    val read = ColumnFacts(
+      ConstantReader
+        .value(node.path("least"), t)
+        .zip(ConstantReader.value(node.path("greatest"), t)),
+      count(node, "nulls"),
+      count(node, "distinct"),
+      count(node, "average_length"),
+      count(node, "longest")
+    )
+    if (read.nulls.exists(_ > rows) || read.distinct.exists(_ > rows))
+      throw new PlannerFailure("garbage_answer", s"facts $node of a column with $rows rows")
+    read
+  }
+
+  private def count(node: JsonNode, field: String): Option[Long] =
+    Option(node.get(field)).filterNot(_.isNull).map { number =>
+      if (!number.isIntegralNumber || !number.canConvertToLong || number.longValue < 0)
+        throw new PlannerFailure("garbage_answer", s"$field is not a count: $number")
+      number.longValue
     }
 
   /** The answer of this kind, or the reason why there is none. Throws PlannerFailure if the answer

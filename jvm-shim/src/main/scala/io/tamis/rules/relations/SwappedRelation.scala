@@ -35,7 +35,8 @@ object SwappedRelation {
       relation: LogicalRelation,
       index: TamisFileIndex
   ): CatalogTable = table.stats.fold(table) { whole =>
-    val kept = KeptStatistics.of(whole, relation.output, index.decision, confined = false)
+    val planned = whole.toPlanStats(relation.output, planStatsEnabled = true)
+    val kept = KeptStatistics.of(planned, relation.output, index.decision, confined = false)
     val columns = kept.map(_.attributeStats.map { case (a, s) =>
       a.name -> s.toCatalogColumnStat(a.name, a.dataType)
     })
