@@ -35,7 +35,7 @@ class ColumnFacts:
     """What is known of a column. None: unknown.
 
     - `least`, `greatest`: of the values that are neither NULL nor NaN. None for strings and binary,
-      for which Spark estimates nothing with them, and for infinite ones.
+      for which Spark does not use them, and for types and values with which its estimates fail.
     - `nulls`: the number of rows with NULL.
     - `distinct`: the estimated number of distinct values other than NULL.
     - `average_length`, `longest`: of strings, in characters, and of binary, in bytes.
@@ -184,18 +184,27 @@ def _limited(
     distinct: int | None, low: Any, high: Any, data_type: DataType, values: int
 ) -> int | None:
     """Return the number of distinct values within what rows and bounds allow."""
+    possible = values
     if data_type.is_discrete and low is not None and high is not None:
         possible = min(values, high - low + 1)
         # a single possible value, or both values of a BOOLEAN: bounds are values of rows
-        if high == low or (data_type.name == "boolean"):
+        if high == low or data_type.name == "boolean":
             return int(possible)
-        values = possible
-    return None if distinct is None else max(1, min(distinct, values))
+    if distinct is None:
+        return None
+    # As far as the sketch can tell, the column is a key, or has every possible value. Estimates of
+    # joins depend on the exact number.
+    is_full = distinct >= possible * (1 - 2 * distinct_sketches.STANDARD_ERROR)
+    return int(possible) if is_full else max(1, distinct)
 
 
 def _value(edge: Any, data_type: DataType) -> Value:
-    """Return an edge as a value of its type; None if it has no finite value."""
-    if edge is None:
+    """Return an edge as a value of its type; None if Spark cannot estimate with it.
+
+    Spark divides by the range of a column, which must be finite, and does not convert TIMESTAMP_NTZ
+    to a number (EstimationUtils.toDouble, 4.1).
+    """
+    if edge is None or data_type.name == "timestamp_ntz":
         return None
     if data_type.name == "boolean":
         return bool(edge)

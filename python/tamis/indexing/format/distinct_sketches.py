@@ -22,6 +22,7 @@ import numpy.typing as npt
 from tamis.indexing.problems import IndexUnusable
 
 __all__ = [
+    "STANDARD_ERROR",
     "UNKNOWN",
     "Sketches",
     "compact",
@@ -37,6 +38,8 @@ Longs = npt.NDArray[np.int64]
 #: The size of a file without a sketch. A file without values has a sketch of 0 bytes.
 UNKNOWN: Final = -1
 LG_K: Final = 11
+#: The relative standard error of an estimate.
+STANDARD_ERROR: Final = 1.04 / 2 ** (LG_K / 2)
 
 
 def sketch_sql(value: str) -> str:

@@ -72,9 +72,10 @@ object OptimizerFacts {
   }
 
   private def stat(column: Attribute, facts: ColumnFacts): ColumnStat = {
+    // as ANALYZE TABLE, also for text without values
     val fixed = column.dataType match {
-      case StringType | BinaryType => None
-      case t                       => Some(t.defaultSize.toLong)
+      case StringType | BinaryType if !facts.distinct.contains(0L) => None
+      case t                                                       => Some(t.defaultSize.toLong)
     }
     ColumnStat(
       facts.distinct.map(BigInt(_)),
