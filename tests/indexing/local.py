@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, unquote
 
+import datasketches
 import msgspec
 import numpy as np
 import pyarrow as pa
@@ -21,9 +22,9 @@ from tamis.indexing.build.listing import TableListing
 from tamis.indexing.build.table_reader import TableReader
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
 from tamis.indexing.executor.executor_job import files_table, harvest, row_groups_table
-from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format import blooms, distinct_sketches, value_lists
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
-from tamis.indexing.format.hashing import hashes_of
+from tamis.indexing.format.hashing import hash_int, hash_long, hashes_of
 from tamis.indexing.format.layout import POINTER, VISIBLE_FORMAT, VISIBLE_POINTER, seal, unseal
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.specification import SpecificationFile
@@ -229,10 +230,49 @@ def _part(entry: Entry, paths: Sequence[Path]) -> Columns:
                 ),
             }
         )
+    if entry.kind == "ndv":
+        return Columns(sketches=sketches_of(entry, read))
     if entry.kind == "values":
         lists = [None if v is None else [str(x).encode() for x in v] for v in distinct]
         return Columns(lists=value_lists.listed(lists, data_type))
     return Columns(filters=blooms.joined([_filter(v, data_type) for v in distinct]))
+
+
+def sketches_of(entry: Entry, files: Sequence[list[Any] | None]) -> distinct_sketches.Sketches:
+    """Return the sketches that Spark would compute from the values of files."""
+    data_type = DataType.parse(entry.type)
+    assert data_type is not None
+
+    def hashed(values: list[Any]) -> set[int]:
+        known = [each for each in values if each is not None]
+        numbers = [each for each in known if each == each]
+        if data_type.name.startswith(("date", "timestamp")):
+            numbers = pa.array(numbers, arrow_type(entry.leaf)).cast(
+                pa.int32() if data_type.name == "date" else pa.int64()
+            ).to_pylist()  # fmt: skip
+        hashes = set(hashes_of(edge_of(numbers, data_type), data_type)) if numbers else set()
+        if len(numbers) < len(known):
+            is_float = data_type.name == "float"
+            hashes.add(hash_int(0x7FC00000) if is_float else hash_long(0x7FF8 << 48))
+        return hashes
+
+    sketches = [None if values is None else sketch_of(hashed(values)) for values in files]
+    if not data_type.is_text:
+        return distinct_sketches.joined(sketches)
+    lengths = [None if v is None else [len(x) for x in v if x is not None] for v in files]
+    return distinct_sketches.joined(
+        sketches,
+        np.array([-1 if each is None else sum(each) for each in lengths], np.int64),
+        np.array([-1 if each is None else max(each, default=-1) for each in lengths], np.int64),
+    )
+
+
+def sketch_of(hashes: Collection[int]) -> bytes:
+    """Return a sketch of hashes, which are unsigned numbers of 64 bits."""
+    sketch = datasketches.hll_sketch(11, datasketches.HLL_8)
+    for each in hashes:
+        sketch.update(each - (1 << 64) if each >= 1 << 63 else each)
+    return distinct_sketches.compact(sketch.serialize_updatable())
 
 
 def _values(entry: Entry, path: Path) -> list[Any] | None:

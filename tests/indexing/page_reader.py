@@ -36,7 +36,7 @@ COLUMN_FIELDS = (
 TOTALS_FIELDS = ("files", "rows", "row_groups", "bytes", "unreadable")
 APPENDED_FIELDS = ("directory", "files", "row_groups", "data")
 PARQUET = re.compile(r"(files|rowgroups|recorded)\.stats|\d+\.values")
-VERIFIED_WHOLE = re.compile(r"(checksums|recorded)\.json|\d+\.bits")
+VERIFIED_WHOLE = re.compile(r"(checksums|recorded)\.json|\d+\.(bits|sketches|union)")
 SEGMENT_TIME = re.compile(r"_?(\d{8}T\d{12}Z)-[0-9a-f]{8}")
 
 
@@ -257,6 +257,27 @@ class PageReader:
                     lists[row] = values[start:end]
         return lists
 
+    def sketches(self, *path: str) -> list[bytes | None]:
+        """Return the sketch of a column in each file. None: it has no sketch."""
+        sketches: list[bytes | None] = [None] * len(self.files)
+        for entry in self._entries_of("ndv", path):
+            for segment in self._segments:
+                content = segment.contents.get(f"{entry.number}.sketches", b"")
+                for row, start, end in segment.ranges(entry, len(content), 1):
+                    sketches[row] = content[start:end]
+        return sketches
+
+    def unions(self, *path: str) -> list[bytes]:
+        """Return the union of the sketches of each segment that has an intact one."""
+        names = [f"{entry.number}.union" for entry in self._entries_of("ndv", path)]
+        return [s.contents[name] for name in names for s in self._segments if name in s.contents]
+
+    def lengths(self, *path: str) -> list[tuple[int | None, int | None]]:
+        """Return the total and the greatest length of the values of a column in each file."""
+        (entry,) = self._entries_of("ndv", path)
+        names = (f"{entry.number}.length", f"{entry.number}.longest")
+        return list(zip(*(self._column("recorded.stats", name) for name in names), strict=True))
+
     def _read_entries(self) -> list[Entry]:
         having = [each for each in self._segments if "recorded.json" in each.listed]
         if not having:
@@ -268,7 +289,7 @@ class PageReader:
                 Entry(number, entry["kind"], tuple(entry["path"]), entry["type"])
                 for number, entry in enumerate(recorded["entries"])
                 if recorded["format"] == 1
-                and entry["kind"] in ("bounds", "bloom", "values")
+                and entry["kind"] in ("bounds", "bloom", "values", "ndv")
                 and entry.get("path") is not None
             ]
         except (KeyError, TypeError, ValueError):

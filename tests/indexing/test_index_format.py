@@ -28,7 +28,7 @@ import pytest
 from tamis.evaluation.domain.edge_values import edge_of
 from tamis.expr.types import DataType
 from tamis.indexing.build.row_bounds import bounds_at
-from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format import blooms, distinct_sketches, value_lists
 from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.hashing import hashes_of
 from tamis.indexing.format.recording_spec import Entry
@@ -38,7 +38,7 @@ from tests.indexing.page_reader import PageReader, Statistics, Unusable, hashed_
 
 PAGE = (Path(__file__).parents[2] / "docs" / "index_format.md").read_text()
 UNKNOWN = Statistics()
-ALL_KINDS = ["bounds", "bloom", "values"]
+ALL_KINDS = ["bounds", "bloom", "values", "ndv"]
 Build = Callable[..., LocalIndex]
 
 
@@ -150,6 +150,8 @@ def row_statistics(entry: Entry, paths: Sequence[Path]) -> Columns:
     if entry.kind == "values":
         lists = [None if v is None or len(v) > 1000 else [key_of(x) for x in v] for v in known]
         return Columns(lists=value_lists.listed(lists, data_type))
+    if entry.kind == "ndv":
+        return Columns(sketches=local.sketches_of(entry, files))
     if entry.kind == "bloom":
         exact = (bool, Decimal)
         values = [
@@ -370,6 +372,32 @@ class TestColumns:
                 assert answer or value not in values
                 absences += not answer
         assert absences >= 2
+
+    @pytest.mark.parametrize("spark_type", TYPES)
+    def test_sketches(self, root: Path, build: Build, spark_type: str) -> None:
+        build(write_type(root, spark_type), {"c": "ndv"})
+        reader = opened(root)
+        files = [
+            {
+                xxh64(hashed_bytes(plain(value), spark_type))
+                for value in stored_values(path)
+                if value is not None
+            }
+            for path in sorted(root.glob("*.parquet"))
+        ]
+        for sketch, hashes in zip(reader.sketches("c"), files, strict=True):
+            assert sketch is not None
+            assert len(sketch) == 0 if not hashes else len(sketch) > 0
+            # With the values of the page, nothing is added.
+            for sketches in ([sketch], [sketch, local.sketch_of(hashes)]):
+                assert distinct_sketches.estimate(sketches) == len(hashes)
+        assert distinct_sketches.estimate(reader.unions("c")) == len(set.union(*files))
+        if spark_type in ("string", "binary"):
+            lengths = [
+                [len(v) for v in stored_values(p) if v is not None]
+                for p in sorted(root.glob("*.parquet"))
+            ]
+            assert reader.lengths("c") == [(sum(each), max(each)) for each in lengths]
 
     @pytest.mark.parametrize("spark_type", TYPES)
     def test_parquet_types(self, root: Path, build: Build, spark_type: str) -> None:
@@ -834,8 +862,9 @@ class TestChecksums:
         reader = PageReader.find(root)
         if reader is None:
             return {}
-        answers: dict[tuple[Any, ...], Any] = {}
+        answers: dict[tuple[Any, ...], Any] = {("union", each): True for each in reader.unions("a")}
         for row in (0, 1):
+            answers["sketch", row] = reader.sketches("a")[row]
             answers["values", row] = reader.values("a")[row]
             answers["bloom", row] = reader.probe(7, "a")[row]
             for name in "as":
@@ -852,7 +881,7 @@ class TestChecksums:
     ) -> None:
         whole = self.answers(root)
         assert whole["a", "low", 1] == 7
-        assert len(whole) == 2 * (2 + 2 * 5)
+        assert len(whole) == 2 * (3 + 2 * 5) + segments
         files = sorted(path for path in (root / "_tamis").rglob("*") if path.is_file())
         weaker = set()
         for path in files:
@@ -1077,8 +1106,9 @@ class TestSegments:
         """`recorded.json` of the last segment that has one is in force."""
         pointer = pointer_of(root)
         last = pointer["appended"][-1]["data"]
-        for name in ("recorded.json", "recorded.stats", "1.bits", "2.values"):
-            del last[name]
+        for name in list(last):
+            if name.startswith(("recorded", "1.", "2.", "3.")):
+                del last[name]
         change_pointer(root, **pointer)
         change_json(root, "recorded.json", lambda document: document.update(entries=[]))
         reader = opened(root)
@@ -1105,15 +1135,17 @@ class TestSegments:
     def test_damage_of_one_segment(self, root: Path, segment: int) -> None:
         rows = [{0, 1}, {2}, {3, 4}][segment]
         # Entries of all files depend on the last `recorded.json`, and on no other.
-        entries = {"values": set(range(5)), "bloom": set(range(5))} if segment == 2 else {}
+        of_rows = ("values", "bloom", "sketches")
+        entries = dict.fromkeys(of_rows, set(range(5))) if segment == 2 else {}
         for name, unknown in [
             ("files.stats", None),
             ("checksums.json", None),
             ("rowgroups.stats", {"row groups": rows}),
-            ("recorded.stats", {"values": rows, "bloom": rows}),
+            ("recorded.stats", dict.fromkeys(of_rows, rows)),
             ("recorded.json", entries),
             ("1.bits", {"bloom": rows}),
             ("2.values", {"values": rows}),
+            ("3.sketches", {"sketches": rows}),
         ]:
             path = data_path(root, name, segment)
             content = path.read_bytes()
@@ -1135,6 +1167,7 @@ class TestSegments:
         parts: dict[str, list[Any]] = {
             "values": reader.values("a"),
             "bloom": reader.probe(1, "a"),
+            "sketches": reader.sketches("a"),
             "row groups": [reader.row_groups(row) for row in range(5)],
         }
         rows = {

@@ -306,7 +306,7 @@ def test_empty_and_unreadable_files(spark: SparkSession, tmp_path: Path) -> None
         assert check(spark, str(folder), "a IS NULL") == 1
     (folder / "4.parquet").write_bytes(b"PAR1 nothing PAR1")
     spark.sql(f"CREATE TABLE broken (a INT) USING parquet LOCATION '{folder.as_uri()}'")
-    index = tamis.index(spark, "broken").build(columns={"a": ["bounds", "bloom", "values"]})
+    index = tamis.index(spark, "broken").build(columns={"a": ["bounds", "bloom", "values", "ndv"]})
     assert index.describe().to_dict()["unreadable_files"] == 1
     assert {
         e["files"] for e in index.describe().to_dict()["recorded"] if e["kind"] != "bounds"
@@ -322,6 +322,9 @@ def test_old_dates_are_not_recorded(spark: SparkSession, tmp_path: Path) -> None
         times = pa.array([datetime.datetime(year, 1, 1), datetime.datetime(2000, 1, 1)])
         table = pa.table({"d": days, "ts": times.cast(pa.timestamp("us", "UTC"))})
         pq.write_table(table, folder / f"{i}.parquet", use_deprecated_int96_timestamps=True)
+    index = tamis.index(spark, str(folder)).build(columns={"d": "ndv", "ts": "ndv"})
+    entries = index.describe().to_dict()["recorded"]
+    assert [(e["of"], e["files"]) for e in entries if e["kind"] == "ndv"] == [("d", 1), ("ts", 1)]
     for kind in ("bounds", "bloom", "values"):
         index = tamis.index(spark, str(folder)).build(
             columns={"d": kind, "ts": kind}, expressions={"datediff(ts, d)": kind}
@@ -375,8 +378,10 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"columns": {"kid": "bloom"}}, "no column kid .*: did you mean kind"),
     (
         {"columns": {"id": "blom"}},
-        "'blom' is not a kind of statistics.*'bounds', 'bloom', 'values'",
+        "'blom' is not a kind of statistics.*'bounds', 'bloom', 'values', 'ndv'",
     ),
+    ({"columns": {"part": "ndv"}}, "part is a partition column"),
+    ({"expressions": {"upper(kind)": "ndv"}}, "'ndv' is recorded of columns only"),
     ({"columns": {"part": "values"}}, "part is a partition column"),
     ({"columns": "id"}, "take lists"),
     ({"expressions": ["uper(kind)"]}, "uper.*write it as in a SELECT"),
@@ -434,18 +439,21 @@ def test_command_line_builds_and_describes(
         "key",
         "--values",
         "kind",
+        "--ndv",
+        "key",
         "--expression",
         "upper(kind)",
     ]
     built = run(app, ["build", path, *options])
     assert built.exit_code == 0, built.output
-    for line in ("bloom key 8 / 8", "values upper(kind) 8 / 8"):
+    for line in ("bloom key 8 / 8", "ndv key 8 / 8", "values upper(kind) 8 / 8"):
         assert line in " ".join(built.output.split())
     described = json.loads(run(app, ["describe", path, "--json"]).output)
     requested = [e for e in described["recorded"] if not e["fills_gap"]]
     assert [(e["of"], e["kind"], e["is_expression"]) for e in requested] == [
         ("ts", "bounds", False),
         ("key", "bloom", False),
+        ("key", "ndv", False),
         ("kind", "values", False),
         ("upper(kind)", "bounds", True),
         ("upper(kind)", "values", True),

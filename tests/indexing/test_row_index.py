@@ -171,7 +171,8 @@ def test_recorded_members_and_expressions_prune(
     reader = reader_of(spark, kind)
     index = tamis.index(spark, path, reader=reader)
     index.build(
-        columns={"price": ["bounds", "bloom"], "kind": "values"}, expressions=["soundex(kind)"]
+        columns={"price": ["bounds", "bloom", "ndv"], "kind": "values"},
+        expressions=["soundex(kind)"],
     )
     frame = reader.load(path)
     assert ask_planner(spark, frame, "kind IN ('a', 'x')").kept_files == 1
@@ -181,6 +182,7 @@ def test_recorded_members_and_expressions_prune(
     described = [(e["of"], e["kind"]) for e in index.describe().to_dict()["recorded"]]
     assert described == [
         ("price", "bloom"),
+        ("price", "ndv"),
         ("kind", "values"),
         ("soundex(kind)", "bounds"),
         ("soundex(kind)", "values"),

@@ -34,7 +34,7 @@ from tests.indexing.local import LocalIndex, spark_schema, uri_of
 
 SCHEMA = spark_schema(a="long", b="long", x="double")
 RICH: dict[str, Any] = {
-    "columns": {"a": ["bounds", "bloom", "values"]},
+    "columns": {"a": ["bounds", "bloom", "values", "ndv"]},
     "expressions": {"twice(a)": ["bounds"]},
 }
 

@@ -204,7 +204,14 @@ def test_nan_and_infinity(cbo: SparkSession, make: Make, same: Same) -> None:
     for name in ("only", "huge"):  # without bounds, Spark must not get a number of distinct values
         assert {columns[name][each] for each in ("min", "max", "distinct")} == {None}
     assert 100 < statistics(cbo, "SELECT id FROM t WHERE x > 24")["rows"] < 900
-    for predicate in ("x > 24", "x = 5", f"only = {nan}", "huge < 3", f"huge = -{infinity}", "f > 5"):
+    for predicate in (
+        "x > 24",
+        "x = 5",
+        f"only = {nan}",
+        "huge < 3",
+        f"huge = -{infinity}",
+        "f > 5",
+    ):
         same(f"SELECT id FROM t WHERE {predicate}")
         same(f"SELECT count(*) FROM t JOIN t u ON t.huge = u.huge WHERE t.{predicate}")
 

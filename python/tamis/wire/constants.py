@@ -12,7 +12,15 @@ from tamis.expr.decimals import unscaled
 from tamis.expr.nodes import CalendarInterval, Value
 from tamis.expr.types import BOOLEAN, DataType
 
-__all__ = ["NotUnderstoodError", "constant", "optional", "plain_constant", "require", "value_of", "values_of"]
+__all__ = [
+    "NotUnderstoodError",
+    "constant",
+    "optional",
+    "plain_constant",
+    "require",
+    "value_of",
+    "values_of",
+]
 
 
 class NotUnderstoodError(ValueError):

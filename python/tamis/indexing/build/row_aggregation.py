@@ -3,8 +3,8 @@
 There are three jobs over the rows: one for all bounds, one for all Bloom filters and value lists,
 and one for all sketches of distinct values. The second one needs the first, which also counts the
 rows of each file. It runs once for each batch of files whose groups fit into memory, and so does
-the third one. Each reads only the columns that it needs. Files are identified by the `_metadata` columns. Reading those keeps tamis from replacing the scan, so no
-file is skipped here.
+the third one. Each reads only the columns that it needs. Files are identified by the `_metadata`
+columns. Reading those keeps tamis from replacing the scan, so no file is skipped here.
 
 A file counts only if Spark read it as it was listed (size, modification time) and read as many rows
 as its footer states. Nothing is recorded of any other file, nor of a file with dates or timestamps
@@ -29,7 +29,7 @@ from tamis.indexing.build.row_bounds import bounds_at, unknown_bounds
 from tamis.indexing.build.sketch_job_result import SketchJobResult
 from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.build.value_job_result import ValueJobResult
-from tamis.indexing.format import blooms, distinct_sketches, value_lists
+from tamis.indexing.format import blooms, value_lists
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import (
@@ -292,7 +292,6 @@ class Job:
             groups += needed
         if batch:
             yield batch
-
 
     # --- sketches of distinct values --------------------------------------------------------------
 

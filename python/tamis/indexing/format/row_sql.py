@@ -77,7 +77,7 @@ def bounds_sql(k: int, entry: Entry) -> list[str]:
 
 
 def sketch_sql(k: int, entry: Entry) -> list[str]:
-    """Return SQL of the columns `sketch<k>` and `old<k>`, and for text `length<k>` and `longest<k>`.
+    """Return SQL of the columns `sketch<k>`, `old<k>` and, for text, `length<k>` and `longest<k>`.
 
     A sketch has the values that are not NULL. The length of a value is that of ANALYZE TABLE:
     characters of strings, bytes of binary.

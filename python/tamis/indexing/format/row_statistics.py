@@ -242,9 +242,7 @@ def load(store: Store, pointer: Pointer, k: int, entry: Entry) -> Columns:
         if len(content) != total:
             raise store.damaged(f"{_sketches(k)} holds {len(content)} bytes instead of {total}")
         lengths, longest = lengths_of(store, pointer, k)
-        return Columns(
-            sketches=distinct_sketches.Sketches(sizes, bytes(content), lengths, longest)
-        )
+        return Columns(sketches=distinct_sketches.Sketches(sizes, bytes(content), lengths, longest))
     flat = plain(_read(store, pointer, _values(k), ["value"]).column("value"))
     if len(flat) != total:
         raise store.damaged(f"{_values(k)} holds {len(flat)} values instead of {total}")
