@@ -1136,7 +1136,7 @@ class TestSegments:
         rows = [{0, 1}, {2}, {3, 4}][segment]
         # Entries of all files depend on the last `recorded.json`, and on no other.
         of_rows = ("values", "bloom", "sketches")
-        entries = dict.fromkeys(of_rows, set(range(5))) if segment == 2 else {}
+        entries = {name: set(range(5)) for name in of_rows} if segment == 2 else {}
         for name, unknown in [
             ("files.stats", None),
             ("checksums.json", None),

@@ -72,7 +72,7 @@ def union_of(sketches: Iterable[bytes]) -> bytes:
 def estimate(sketches: Iterable[bytes]) -> int:
     """Return the estimated number of distinct values in all sketches. Raises as `union_of`."""
     _, union = _union(sketches)
-    return round(union.get_estimate())
+    return round(float(union.get_estimate()))
 
 
 def _union(sketches: Iterable[bytes]) -> tuple[Any, Any]:
