@@ -2,6 +2,8 @@ package io.tamis.planning
 
 import java.util.{HashMap, Map => JavaMap, Optional, OptionalLong}
 
+import scala.util.Try
+
 import org.apache.spark.sql.catalyst.expressions.{And, Attribute, AttributeMap, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.{
   ColumnStat,
@@ -95,7 +97,10 @@ object KeptStatistics {
   ): Statistics =
     conjuncts
       .reduceLeftOption(And(_, _))
-      .flatMap(c => FilterEstimation(Filter(c, AnalyzedColumns(columns, before))).estimate)
+      .flatMap { c =>
+        // it fails for TIMESTAMP_NTZ, NaN and infinity, of which ANALYZE TABLE has statistics
+        Try(FilterEstimation(Filter(c, AnalyzedColumns(columns, before))).estimate).toOption.flatten
+      }
       .getOrElse(before)
 
   /** Caps NULL and distinct counts at the number of rows. As in Spark's estimates, nothing else is

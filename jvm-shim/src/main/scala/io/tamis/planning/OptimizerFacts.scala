@@ -91,8 +91,8 @@ object OptimizerFacts {
     * that of the files at that time, so a different number shows that it is out of date.
     *
     * If both are equal, ANALYZE TABLE takes precedence, and an index fills in what it lacks.
-    * Otherwise the index does: ANALYZE TABLE has the number of distinct values of columns for which
-    * an index has not recorded it.
+    * Otherwise the index does, and ANALYZE TABLE fills in, such as the number of distinct values of
+    * columns for which an index has not recorded it.
     */
   private[planning] def both(
       analyzed: Statistics,
@@ -117,9 +117,8 @@ object OptimizerFacts {
     * with a maximum of others. Nor is it filled in for a column with only NULLs, which has none.
     */
   private def filled(stat: ColumnStat, other: ColumnStat): ColumnStat = {
-    val bounds =
-      if ((stat.min.isDefined && stat.max.isDefined) || stat.distinctCount.contains(BigInt(0))) stat
-      else other
+    val isComplete = hasBounds(stat) || stat.distinctCount.contains(BigInt(0))
+    val bounds = if (isComplete || !hasBounds(other)) stat else other
     stat.copy(
       distinctCount = stat.distinctCount.orElse(other.distinctCount),
       min = bounds.min,
@@ -128,5 +127,14 @@ object OptimizerFacts {
       avgLen = stat.avgLen.orElse(other.avgLen),
       maxLen = stat.maxLen.orElse(other.maxLen)
     )
+  }
+
+  /** Whether Spark can estimate ranges with the bounds. ANALYZE TABLE records NaN and infinity,
+    * with which FilterEstimation fails.
+    */
+  private def hasBounds(stat: ColumnStat): Boolean = Seq(stat.min, stat.max).forall {
+    case Some(x: Double) => !x.isNaN && !x.isInfinite
+    case Some(x: Float)  => !x.isNaN && !x.isInfinite
+    case bound           => bound.isDefined
   }
 }

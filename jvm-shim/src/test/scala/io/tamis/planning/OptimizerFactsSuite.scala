@@ -145,6 +145,19 @@ class OptimizerFactsSuite extends PlanSuite {
     assertEquals(together(table(40, nulls), table(40, stat(None, Some(1L), Some(1L))))._2.min, None)
   }
 
+  test("bounds with which Spark cannot estimate are replaced, if there are others") {
+    def doubles(low: Double, high: Double) = ColumnStat(Some(9), Some(low), Some(high), Some(0))
+    val known = doubles(0, 9).copy(distinctCount = Some(7))
+    for (bad <- Seq(Double.NaN, Double.PositiveInfinity)) {
+      val (_, s) = together(table(40, doubles(0, bad)), table(40, known))
+      assertEquals((s.distinctCount, s.max), (Some(BigInt(9)), Some(9.0)))
+      val (_, same) =
+        together(table(40, doubles(0, bad)), table(40, ColumnStat(nullCount = Some(0))))
+      assertEquals(same.distinctCount, Some(BigInt(9)))
+      assert(same.max.isDefined)
+    }
+  }
+
   test("if the row counts differ, ANALYZE TABLE fills in what the index lacks") {
     val (rows, s) = together(
       table(10, stat(Some(10), Some(0L), Some(9L))),
