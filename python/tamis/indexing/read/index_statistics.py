@@ -153,8 +153,11 @@ class IndexStatistics(Statistics):
 
     @property
     def records_distinct(self) -> bool:
-        """Whether the number of distinct values was recorded of some column."""
-        return self._recordings is not None and self._recordings.records_distinct()
+        """Whether the number of distinct values of some column was recorded and can be read."""
+        if self._recordings is None or not self._recordings.records_distinct():
+            return False
+        self._lacking = distinct_sketches.missing_library()
+        return self._lacking is None
 
     def distinct(
         self, column: Column, rows: slice | npt.NDArray[np.int64]
