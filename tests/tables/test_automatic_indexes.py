@@ -20,7 +20,7 @@ import pytest
 from msgspec import structs
 
 from tamis._version import __version__
-from tamis.indexing.automatic import automatic_indexes, local_footers
+from tamis.indexing.automatic import automatic_indexes, file_adder, local_footers, low_priority
 from tamis.indexing.automatic.automatic_indexes import AutomaticIndexes
 from tamis.indexing.format import store as stores
 from tamis.indexing.format.layout import FORMAT, unseal
@@ -100,14 +100,20 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Automatic:
 def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return a list of the files whose footers were read."""
     names: list[str] = []
-    read_footers = automatic_indexes.read_footers
+    read_footers = local_footers.read_footers
 
     def noted(keys: Any, *rest: Any) -> Any:
         names.extend(uri.rpartition("/")[2] for uri in keys.uris())
         return read_footers(keys, *rest)
 
-    monkeypatch.setattr(automatic_indexes, "read_footers", noted)
+    monkeypatch.setattr(file_adder, "read_footers", noted)
     return names
+
+
+@pytest.fixture(autouse=True)
+def in_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let this process also run large jobs, so that tests can change how footers are read."""
+    monkeypatch.setattr(low_priority, "add_files", file_adder.add_files)
 
 
 def wait_for(scene: Automatic) -> None:
@@ -144,13 +150,13 @@ def test_slow_footers_do_not_delay_a_query(
     scene: Automatic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     scene.patience_ms = 50
-    slow, read_footers = threading.Event(), automatic_indexes.read_footers
+    slow, read_footers = threading.Event(), local_footers.read_footers
 
     def late(*arguments: Any) -> Any:
         slow.wait(60)
         return read_footers(*arguments)
 
-    monkeypatch.setattr(automatic_indexes, "read_footers", late)
+    monkeypatch.setattr(file_adder, "read_footers", late)
     assert lowers(scene.open()) == [None] * 4
     assert lowers(scene.open()) == [None] * 4  # while the first job runs
     slow.set()
@@ -290,7 +296,7 @@ def test_tables_with_too_many_files_are_not_indexed(scene: Automatic, read: list
 def test_index_of_too_many_files_starts_again(
     scene: Automatic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(automatic_indexes, "_MOST_FILES", 6)
+    monkeypatch.setattr(file_adder, "_MOST_FILES", 6)
     for i in range(3):
         write(scene.root / "day=1" / "x.parquet", *range(i + 1))  # another file each time
         scene.open()
@@ -330,55 +336,57 @@ def test_files_that_a_running_job_lacks_are_read_next(
     scene: Automatic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started, slow = threading.Event(), threading.Event()
-    read_footers = automatic_indexes.read_footers
+    read_footers = local_footers.read_footers
 
     def late(*arguments: Any) -> Any:
         started.set()
         slow.wait(60)
         return read_footers(*arguments)
 
-    monkeypatch.setattr(automatic_indexes, "read_footers", late)
+    monkeypatch.setattr(file_adder, "read_footers", late)
     scene.patience_ms = 0
     assert lowers(scene.open({0})) == [None] * 4
     started.wait(60)
     for _ in range(3):  # at most one job of an index waits
         assert lowers(scene.open({0, 1, 2, 3})) == [None] * 4
-    assert scene.tables._automatic._jobs.qsize() == 1
+    assert scene.tables._automatic._queues[True].qsize() == 1
     threading.Timer(0.05, slow.set).start()
     scene.patience_ms = 60_000
     assert lowers(scene.open()) == ALL
 
 
-def test_no_query_waits_behind_a_long_job_of_its_index(
-    scene: Automatic, monkeypatch: pytest.MonkeyPatch
+def test_small_jobs_do_not_wait_for_large_ones(
+    scene: Automatic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    started, slow = threading.Event(), threading.Event()
-    read_footers = automatic_indexes.read_footers
+    slow, read_footers = threading.Event(), local_footers.read_footers
 
-    def late(*arguments: Any) -> Any:
-        started.set()
-        slow.wait(60)
-        return read_footers(*arguments)
+    def late(keys: Any, *rest: Any) -> Any:
+        if len(keys) > 1:
+            slow.wait(60)
+        return read_footers(keys, *rest)
 
-    monkeypatch.setattr(automatic_indexes, "read_footers", late)
+    monkeypatch.setattr(file_adder, "read_footers", late)
     monkeypatch.setattr(automatic_indexes, "FEW", 2)
     scene.patience_ms = 3_600_000
     assert lowers(scene.open({0, 1, 2})) == [None] * 4  # many files, in the background
-    assert started.wait(60)
-    assert lowers(scene.open({3})) == [None] * 4
+    assert lowers(scene.open({3})) == [None, None, None, 8]
+    assert lowers(scene.open({2})) == [None, None, None, 8]  # the large job has this file
+    write(tmp_path / "o" / "f.parquet", 70)
+    assert lowers(scene.open(root=tmp_path / "o")) == [70]
     slow.set()
     wait_for(scene)
     assert lowers(scene.open()) == ALL
+    assert lowers(scene.open(root=tmp_path / "o")) == [70]
 
 
 def test_jobs_of_an_index_are_limited(scene: Automatic, monkeypatch: pytest.MonkeyPatch) -> None:
-    slow, read_footers = threading.Event(), automatic_indexes.read_footers
+    slow, read_footers = threading.Event(), local_footers.read_footers
 
     def late(*arguments: Any) -> Any:
         slow.wait(60)
         return read_footers(*arguments)
 
-    monkeypatch.setattr(automatic_indexes, "read_footers", late)
+    monkeypatch.setattr(file_adder, "read_footers", late)
     monkeypatch.setattr(automatic_indexes, "_MOST_JOBS", 2)
     scene.patience_ms = 0
     for number in range(4):
@@ -421,29 +429,6 @@ def test_malformed_report_of_written_files_is_refused(scene: Automatic, read: li
     scene.written()
     wait_for(scene)
     assert lowers(scene.open({1})) == [None, 3, None, None]
-
-
-def test_other_tables_do_not_wait_for_a_long_job(
-    scene: Automatic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    slow, read_footers = threading.Event(), automatic_indexes.read_footers
-
-    def late(*arguments: Any) -> Any:
-        slow.wait(60)
-        return read_footers(*arguments)
-
-    monkeypatch.setattr(automatic_indexes, "read_footers", late)
-    monkeypatch.setattr(automatic_indexes, "FEW", 3)
-    scene.patience_ms = 10
-    scene.open()
-    scene.patience_ms = 3_600_000
-    write(tmp_path / "o" / "f.parquet", 70)
-    assert lowers(scene.open(root=tmp_path / "o")) == [None]
-    assert lowers(scene.open()) == [None] * 4
-    slow.set()
-    wait_for(scene)
-    assert lowers(scene.open()) == ALL
-    assert lowers(scene.open(root=tmp_path / "o")) == [70]
 
 
 def test_thread_that_cannot_start_is_no_error(
@@ -525,16 +510,16 @@ def test_footers_are_read_in_portions_and_committed_together(
     scene: Automatic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     sizes: list[int] = []
-    read_footers = automatic_indexes.read_footers
+    read_footers = local_footers.read_footers
 
     def noted(keys: FileKeys, *rest: Any) -> Any:
         sizes.append(len(keys))
         return read_footers(keys, *rest)
 
-    monkeypatch.setattr(automatic_indexes, "read_footers", noted)
-    monkeypatch.setattr(automatic_indexes, "_FIRST", 2)
-    monkeypatch.setattr(automatic_indexes, "_CELLS", 5 * 2)  # of files of two columns
-    monkeypatch.setattr(automatic_indexes, "_COMMITTED", 10)
+    monkeypatch.setattr(file_adder, "read_footers", noted)
+    monkeypatch.setattr(file_adder, "_FIRST", 2)
+    monkeypatch.setattr(file_adder, "_CELLS", 5 * 2)  # of files of two columns
+    monkeypatch.setattr(file_adder, "_COMMITTED", 10)
     for i in range(20):
         write(scene.root / "day=1" / f"b{i:02d}.parquet", i)
     bad = scene.root / "day=1" / "b05.parquet"

@@ -15,30 +15,21 @@ from __future__ import annotations
 
 import os
 import queue
-import shutil
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from tamis.errors import StatisticsIndexError
-from tamis.indexing.automatic.local_footers import read_footers, readable
-from tamis.indexing.build.current_index import reusable_rows
-from tamis.indexing.build.generation import Generation, pointer_to
-from tamis.indexing.build.segments import append
-from tamis.indexing.executor.columns_schema import Leaf, leaves_of
-from tamis.indexing.format.layout import Segment
+from tamis.indexing.automatic import low_priority
+from tamis.indexing.automatic.file_adder import Key, Unindexed, add_files
 from tamis.indexing.format.store import Store
-from tamis.indexing.problems import IndexUnusable
 from tamis.indexing.read.memory import release_unused_memory
-from tamis.indexing.read.snapshot import FileKeys, canonical
+from tamis.indexing.read.snapshot import FileKeys
 
 __all__ = ["FEW", "AutomaticIndexes", "Job", "Unindexed"]
 
@@ -49,62 +40,26 @@ FEW: Final = 64
 _RETRY: Final = 300.0
 _SOON: Final = 3.0
 _YOUNG: Final = 10.0
-#: Files after which an index starts again, because most of them may be gone.
-_MOST_FILES: Final = 1_000_000
-#: Footers that are read together at first, the row groups times columns whose statistics are in
-#: memory at a time (about 1 KB each), and the files that are committed together.
-_FIRST: Final = 16
-_CELLS: Final = 30_000
-_COMMITTED: Final = 2000
 #: Seconds for which queries wait in total, until this much time has passed again.
 _PATIENCE: Final = 1.0
 _REFILLED: Final = 10.0
-#: Days without use after which an automatic index is removed, and seconds between notes of its use.
-_UNUSED: Final = 30.0
+#: Seconds between notes of the use of an index.
 _NOTED: Final = 86400.0
 #: The most uses, and the most failed files, that this process remembers.
 _TRACKED: Final = 10_000
 #: The most jobs of an index that wait.
 _MOST_JOBS: Final = 16
-#: The partition columns of an automatic index: it serves tables that see them differently.
-_NO_COLUMNS: Final = '{"type":"struct","fields":[]}'
-
-Key = tuple[str, str]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Unindexed:
-    """Files that no index describes.
-
-    Attributes:
-        root: The directory of the table, a URL-encoded URI.
-        location: Where automatic indexes of this schema are: see `automatic_location`.
-        schema: Spark's JSON of the data columns.
-        case_sensitive: Whether column names are case-sensitive.
-        files: The files.
-        settings: The `fs.*` settings of the storage.
-    """
-
-    root: str
-    location: str
-    schema: str
-    case_sensitive: bool
-    files: FileKeys
-    settings: Mapping[str, str]
-
-    @property
-    def key(self) -> Key:
-        return self.root, self.location
 
 
 class Job:
-    """Files that the thread of automatic indexes reads."""
+    """Files to add to an index."""
 
     def __init__(self, unindexed: Unindexed) -> None:
         self._done = threading.Event()
         self._has_added = False
         self.unindexed = unindexed
         self.uris = frozenset(unindexed.files.uris())
+        self.is_small = len(self.uris) <= FEW
 
     def wait(self, seconds: float) -> bool:
         """Return whether files were added within this time."""
@@ -130,7 +85,8 @@ class AutomaticIndexes:
     ) -> None:
         self._changed = changed
         self._clock = clock
-        self._jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        #: The jobs that wait: the small ones, and the others.
+        self._queues: dict[bool, queue.SimpleQueue[Job]] = {}
         #: The jobs of each index that have not ended, in order.
         self._running: dict[Key, list[Job]] = {}
         #: When files that could not be added may be tried again, by URI and modification time; and
@@ -141,7 +97,6 @@ class AutomaticIndexes:
         self._discarded: dict[Key, float] = {}
         self._noted: dict[Key, float] = {}
         self._lock = threading.Lock()
-        self._thread: threading.Thread | None = None
 
     def note_use(self, root: str, location: str) -> None:
         """Note that a query uses an index, so that it is not removed."""
@@ -179,8 +134,11 @@ class AutomaticIndexes:
     def add(self, wanted: Sequence[Unindexed]) -> list[Job]:
         """Let indexes describe files, in a thread.
 
+        A thread of its own runs small jobs, of at most `FEW` files, because queries may wait for
+        them. Larger jobs run in a process of low priority, one at a time.
+
         Returns:
-            The jobs that are worth waiting for: none, if all jobs together have many files.
+            The jobs that are worth waiting for: none, if all small jobs together have many files.
 
         Raises:
             RuntimeError: The thread cannot be started.
@@ -195,26 +153,30 @@ class AutomaticIndexes:
                 if any(is_due):
                     due = replace(each, files=each.files.take(np.flatnonzero(is_due)))
                     jobs.append(self._start(Job(due)))
-            # a job runs after all earlier ones
+            # a small job runs after all earlier ones
             unfinished = [job for of_index in self._running.values() for job in of_index]
-        are_few = sum(len(job.uris) for job in unfinished) <= FEW
-        return [job for job in jobs if job is not None] if are_few else []
+        are_few = sum(len(job.uris) for job in unfinished if job.is_small) <= FEW
+        return [job for job in jobs if job is not None and job.is_small] if are_few else []
 
     def _start(self, job: Job) -> Job | None:
         """Start a job, or return one that has the same files. None: there are too many."""
-        if self._thread is None:
-            thread = threading.Thread(
-                target=self._work, name="tamis automatic indexes", daemon=True
-            )
-            thread.start()
-            self._thread = thread
         jobs = self._running.setdefault(job.unindexed.key, [])
         same = next((each for each in jobs if job.uris <= each.uris), None)
         if same is None and len(jobs) < _MOST_JOBS:
+            self._queue(job.is_small).put(job)
             jobs.append(job)
-            self._jobs.put(job)
             return job
         return same
+
+    def _queue(self, is_small: bool) -> queue.SimpleQueue[Job]:
+        """Return the queue of small or of other jobs. A thread takes jobs from it."""
+        if is_small not in self._queues:
+            jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+            threading.Thread(
+                target=self._work, args=(jobs,), name="tamis automatic indexes", daemon=True
+            ).start()
+            self._queues[is_small] = jobs
+        return self._queues[is_small]
 
     def wait(self, jobs: Sequence[Job], seconds: float) -> bool:
         """Wait for jobs; return whether one has added files.
@@ -234,13 +196,14 @@ class AutomaticIndexes:
             self._patience -= self._clock() - started
         return any(added)
 
-    def _work(self) -> None:
+    def _work(self, jobs: queue.SimpleQueue[Job]) -> None:
         while True:
-            job = self._jobs.get()
+            job = jobs.get()
             key = job.unindexed.key
             described, missed = 0, job.unindexed.files
             with suppress(Exception):  # whatever happens, the files stay unknown
-                described, missed = _add(job.unindexed)
+                act = add_files if job.is_small else low_priority.add_files
+                described, missed = act(job.unindexed)
             with self._lock:
                 self._note_missed(key, missed)
                 self._running[key].remove(job)
@@ -270,99 +233,3 @@ class AutomaticIndexes:
 def _identities(files: FileKeys) -> list[tuple[str, int]]:
     """Return URI and modification time of each file."""
     return list(zip(files.uris(), files.mtime.to_pylist(), strict=True))
-
-
-def _add(wanted: Unindexed) -> tuple[int, FileKeys]:
-    """Read the footers of files and commit them.
-
-    Returns:
-        How many of the files the index describes now, and those that could not be read.
-
-    Raises:
-        Exception: The index cannot be written. What was committed before stays.
-    """
-    store = Store.at(wanted.root, wanted.location, {})
-    pointer = store.current()
-    files = replace(wanted.files, directories=tuple(map(canonical, wanted.files.directories)))
-    if pointer is not None and pointer.totals.files > _MOST_FILES:
-        store.drop()
-        pointer = None
-    if pointer is not None:
-        try:
-            # another process may have added some
-            files = files.take(np.flatnonzero(reusable_rows(files, store, pointer) < 0))
-        except IndexUnusable as problem:
-            if problem.code != "index.damaged":
-                raise
-            store.drop()
-            pointer = None
-    if pointer is None:
-        _remove_unused(Path(store.path).parent.parent.parent)
-    leaves = leaves_of(wanted.schema)
-    missed: list[int] = []
-    for start, stop, tables in _footers(wanted, files, leaves):
-        unread = np.flatnonzero(tables[0].column("num_records").is_null())
-        missed += (start + unread).tolist()
-        if len(unread) == stop - start:
-            continue
-        content = readable(files.take(np.arange(start, stop)), leaves, *tables)
-        segment = store.write_segment(content.files, content.row_groups)
-        replaced = None if pointer is None else append(store, pointer, segment, content)
-        if replaced is None:
-            replaced = store.current()
-            _commit(store, wanted, segment, content)
-        store.remove_old_segments(replaced)
-        pointer = store.pointer()
-    return len(wanted.files) - len(missed), files.take(np.array(missed, np.int64))
-
-
-def _footers(
-    wanted: Unindexed, files: FileKeys, leaves: Sequence[Leaf]
-) -> Iterator[tuple[int, int, tuple[pa.Table, pa.Table]]]:
-    """Yield the first and the last file, and the statistics, of files that are committed together.
-
-    Fewer are read together, because reading takes more memory than the result.
-    """
-    first = start = 0
-    size = _FIRST
-    read: list[tuple[pa.Table, pa.Table]] = []
-    while start < len(files):
-        stop = min(start + size, first + _COMMITTED, len(files))
-        some = files.take(np.arange(start, stop))
-        statistics, groups = read_footers(some, leaves, wanted.case_sensitive, wanted.settings)
-        owner = pc.add(groups.column("file"), start - first)
-        read.append((statistics, groups.set_column(0, "file", owner)))
-        cells = max(1, len(groups) * len(leaves))
-        size = max(_FIRST, min(_COMMITTED, _CELLS * (stop - start) // cells))
-        start = stop
-        release_unused_memory()
-        if start == len(files) or start - first == _COMMITTED:
-            all_statistics, all_groups = zip(*read, strict=True)
-            yield first, start, (pa.concat_tables(all_statistics), pa.concat_tables(all_groups))
-            first, read = start, []
-
-
-def _commit(store: Store, wanted: Unindexed, segment: Segment, content: Generation) -> None:
-    """Commit an index of one segment."""
-    store.commit(
-        pointer_to(
-            segment,
-            content,
-            wanted.root,
-            wanted.schema,
-            _NO_COLUMNS,
-            wanted.case_sensitive,
-        )
-    )
-
-
-def _remove_unused(cache: Path) -> None:
-    """Remove automatic indexes, of any version, that no query has used for a long time."""
-    limit = time.time() - _UNUSED * 86400
-    for index in cache.glob("automatic-*/*/*"):
-        try:
-            if index.stat().st_mtime < limit:
-                shutil.rmtree(index)
-                index.parent.rmdir()  # fails if it has other indexes
-        except OSError:
-            continue
