@@ -1,4 +1,4 @@
-"""`python -m bench.first_query`: the first and the second query of tables that nobody has indexed.
+"""`python -m bench.first_query`: the first and the second query of a table without an index.
 
 Each query is for one row of a new table, a directory of hard links to the same files. Plain Spark,
 tamis without an index and tamis with an automatic index take turns, in random order. A second query

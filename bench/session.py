@@ -1,4 +1,7 @@
-"""The Spark session of a benchmark: this process, two threads, default settings of tamis."""
+"""The Spark session of a benchmark: this process, two threads, default settings of tamis.
+
+Only automatic indexes are off, unless the benchmark turns them on.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +20,7 @@ def session(memory: str, confs: dict[str, str] | None = None) -> SparkSession:
     builder = SparkSession.builder.master("local[2]").config("spark.driver.memory", memory)
     for name in ("spark.ui.enabled", "spark.ui.showConsoleProgress"):
         builder = builder.config(name, "false")
+    builder = builder.config("spark.tamis.index.auto", "off")
     for name, value in (confs or {}).items():
         builder = builder.config(name, value)
     spark = tamis.configure(builder).getOrCreate()

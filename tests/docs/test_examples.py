@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 def test_examples_of_a_page_run(
     name: str, spark: SparkSession, repository: Path, tmp_path: Path
 ) -> None:
-    spark.conf.set("spark.tamis.history.enabled", "true")  # the default
+    for conf, default in (("history.enabled", "true"), ("index.auto", "footers")):
+        spark.conf.set(f"spark.tamis.{conf}", default)
     page = repository / "docs" / f"{name}.md"
     names = {"spark": spark, "path": str(tmp_path / "events")}
     example = doctest.DocTestParser().get_doctest(
