@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +16,13 @@ from tamis.errors import StatisticsIndexError
 from tamis.evaluation import verdicts
 from tamis.expr.nodes import Column, Compare, Comparison, Literal
 from tamis.expr.types import INTEGER, LONG, STRING
+from tamis.indexing.build import table_reader
 from tamis.indexing.format import distinct_sketches
+from tamis.indexing.format import row_statistics as stored_rows
 from tamis.indexing.format.distinct_sketches import STANDARD_ERROR, estimate
 from tamis.indexing.format.layout import hidden
 from tamis.indexing.format.row_statistics import recording_of
+from tamis.indexing.problems import IndexUnusable
 from tamis.indexing.read import row_statistics
 from tamis.indexing.read.open_indexes import OpenIndex, open_index
 from tests.indexing.local import LocalIndex, sketch_of, spark_schema
@@ -152,6 +157,28 @@ def test_missing_library_is_a_warning_and_no_damage(
     assert statistics.bounds(A).lower is not None  # everything else is read
     with pytest.raises(StatisticsIndexError, match="need the package datasketches"):
         index.build(columns={"a": "ndv"})
+
+
+def test_refresh_without_the_library_indexes_everything_else(
+    index: LocalIndex, root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(next(root.glob("*.parquet")), root / "new.parquet")
+    with monkeypatch.context() as patched:
+        problem = IndexUnusable("index.library_missing", "no datasketches", "install it")
+
+        def fail(*_: object) -> bytes:
+            raise problem
+
+        without = SimpleNamespace(**{**vars(distinct_sketches), "union_of": fail})
+        patched.setattr(stored_rows, "distinct_sketches", without)
+        patched.setattr(table_reader, "missing_library", lambda: problem)
+        with pytest.warns(UserWarning, match="gets no numbers of distinct values"):
+            index.refresh()
+    statistics = opened(index).statistics
+    assert not index.describe().staleness.is_stale
+    assert statistics.bounds(A).lower is not None
+    assert statistics.distinct(A, slice(0, 5)) is None
+    assert statistics.problem is None
 
 
 def test_other_indexes_record_no_distinct_values(index: LocalIndex) -> None:

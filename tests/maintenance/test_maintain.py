@@ -78,7 +78,7 @@ def test_what_queries_lacked_is_recorded(spark: SparkSession, path: str) -> None
     step = planned.steps[0]
     assert (step.files, step.scans, step.lost_files) == (FILES, 2, 2 * (FILES - 1))
     assert 0 < step.read_bytes < step.lost_bytes
-    assert "2 scans of the history read up to" in str(planned)
+    assert "2 recorded scans needlessly read up to" in str(planned)
     assert planned.seconds is None
     assert query(spark, path) == [FILES, FILES]
 
@@ -111,7 +111,7 @@ def test_stale_indexes_are_refreshed(spark: SparkSession, path: str) -> None:
     planned = tamis.maintain(spark, path, dry_run=True)
     (step,) = planned.steps
     assert (step.action, step.added, step.changed, step.gone) == ("refresh", 1, 0, 2)
-    assert "refresh the index: 1 new, 0 changed and 2 deleted files, with about" in str(planned)
+    assert "refresh the index: 1 new, 0 changed and 2 deleted files; reads about" in str(planned)
     assert tamis.index(spark, path).describe().staleness.gone == 2
     tamis.maintain(spark, path)
     description = tamis.index(spark, path).describe()
@@ -119,12 +119,32 @@ def test_stale_indexes_are_refreshed(spark: SparkSession, path: str) -> None:
     assert [entry.name for entry in description.recorded if not entry.fills_gap] == ["key"]
 
 
-def test_damaged_indexes_are_built(spark: SparkSession, path: str) -> None:
-    tamis.index(spark, path).build()
-    (pointer,) = Path(path, "_tamis").glob("_index.json")
-    pointer.write_bytes(b"{}")
-    assert steps(tamis.maintain(spark, path)) == [("build", None, None)]
-    assert not tamis.index(spark, path).describe().staleness.is_stale
+@pytest.mark.parametrize("harm", ["damage", "overwrite"])
+def test_what_an_index_recorded_is_restored(spark: SparkSession, path: str, harm: str) -> None:
+    tamis.index(spark, path).build(columns={"key": "bloom"}, expressions=["reverse(name)"])
+    before = tamis.index(spark, path).describe()
+    if harm == "damage":
+        (pointer,) = Path(path, "_tamis").glob("_index.json")
+        pointer.write_bytes(b"{}")
+    else:
+        spark.read.parquet(path).localCheckpoint().write.mode("overwrite").parquet(path)
+    done = tamis.maintain(spark, path)
+    assert steps(done) == [("build", None, None)]
+    after = tamis.index(spark, path).describe()
+    assert not after.staleness.is_stale
+    recorded = [[(e.kind, e.name) for e in each.recorded] for each in (before, after)]
+    assert recorded[0] == recorded[1]
+
+
+def test_indexes_of_other_columns_are_built(spark: SparkSession, path: str) -> None:
+    tamis.index(spark, path).build(columns={"key": "bloom"})
+    spark.sql(f"CREATE TABLE maintained USING parquet LOCATION '{path}'")
+    try:
+        spark.sql("ALTER TABLE maintained ADD COLUMNS (later INT)")
+        assert steps(tamis.maintain(spark, "maintained")) == [("build", None, None)]
+        assert steps(tamis.maintain(spark, "maintained")) == []
+    finally:
+        spark.sql("DROP TABLE maintained")
 
 
 def test_costly_statistics_are_left_out(

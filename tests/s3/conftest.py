@@ -193,6 +193,7 @@ def lake(
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.tamis.cache.location": str(folder / "cache"),
+        "spark.tamis.index.auto": "off",  # except where a test turns it on
     }
     environment = shell(
         folder,

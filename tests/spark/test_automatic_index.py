@@ -1,4 +1,4 @@
-"""Tables without an index are pruned with `spark.tamis.index.auto`."""
+"""Tables without an index are pruned, unless `spark.tamis.index.auto` is off."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import pytest
 
 import tamis
 from tamis import StatisticsIndexError
+from tamis.conf import entry
 from tests.spark.conftest import kept, rows
 
 if TYPE_CHECKING:
@@ -54,8 +55,9 @@ def test_first_query_of_a_small_table_is_pruned(
     assert sorted(Path(table).iterdir()) == before  # reading a table does not write to it
 
 
-def test_off_by_default(spark: SparkSession, table: str, same: Same) -> None:
-    spark.conf.unset("spark.tamis.index.auto")
+def test_automatic_indexes_are_turned_off(spark: SparkSession, table: str, same: Same) -> None:
+    assert entry("spark.tamis.index.auto").default == "footers"
+    spark.conf.set("spark.tamis.index.auto", "off")
     assert kept(same("SELECT * FROM t WHERE id = 250")) == [10]
 
 

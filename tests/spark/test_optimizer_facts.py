@@ -267,6 +267,36 @@ def test_stale_index_has_no_facts(cbo: SparkSession, make: Make, same: Same) -> 
     assert {n: c["distinct"] for n, c in rewritten["columns"].items()} == {"id": 10, "k": 1, "s": 1}
 
 
+def test_appended_files_of_an_automatic_index_have_no_distinct_values(
+    cbo: SparkSession, make: Make, same: Same
+) -> None:
+    path = make({"k": "id % 7"})
+    cbo.conf.set("spark.tamis.index.auto", "footers")
+    cbo.sql("INSERT INTO t SELECT id + 1000, id % 9 FROM range(500)")
+    same("SELECT * FROM t WHERE id = 1200")  # indexes the new file
+    assert tamis.index(cbo, path).describe().automatic.files == 1
+    # with row counts alone, Spark takes joins for cross products
+    assert statistics(cbo, "SELECT * FROM t")["rows"] is None
+
+
+def test_estimates_of_cached_plans_are_no_facts(cbo: SparkSession, make: Make, same: Same) -> None:
+    """Spark may take them for the real number of rows: see HideCachedEstimates."""
+    make({"k": "id % 7"})
+    query = "SELECT * FROM t WHERE k = 3 AND id % 2 = 0"
+    estimated = statistics(cbo, query)
+    assert estimated["rows"] > 0
+    cbo.sql(f"CACHE LAZY TABLE cached AS {query}")
+    cached = statistics(cbo, "SELECT * FROM cached")
+    assert (cached["rows"], cached["columns"]) == (None, {})
+    assert cached["bytes"] == estimated["bytes"]
+    rows = cbo.table("cached").count()  # fills the cache
+    assert statistics(cbo, "SELECT * FROM cached")["rows"] == rows
+    cbo.sql("UNCACHE TABLE cached")
+    cbo.sql("CACHE LAZY TABLE other AS SELECT id FROM range(10)")
+    assert statistics(cbo, "SELECT * FROM other")["rows"] == 10  # of other sources, they stay
+    cbo.sql("UNCACHE TABLE other")
+
+
 def test_no_facts_without_recorded_distinct_values(cbo: SparkSession, make: Make) -> None:
     # With row counts alone, Spark takes joins for cross products.
     make({"k": "id % 7"}, ndv=[])

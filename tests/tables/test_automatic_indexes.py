@@ -579,6 +579,63 @@ def test_queries_wait_for_a_second_in_ten() -> None:
     assert waited(3600) == 1
 
 
+def test_queries_do_not_wait_for_the_same_second() -> None:
+    indexes = AutomaticIndexes()
+    waits: list[float] = []
+
+    class Slow:
+        def wait(self, seconds: float) -> bool:
+            waits.append(seconds)
+            if len(waits) < 3:  # another query, while this one waits
+                indexes.wait([Slow()], 0.7)  # type: ignore[list-item]
+            return False
+
+    indexes.wait([Slow()], 0.7)  # type: ignore[list-item]
+    assert [round(each, 1) for each in waits] == [0.7, 0.3, 0.0]
+
+
+def test_tables_that_cannot_be_read_are_tried_ever_more_rarely(
+    scene: Automatic, read: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [1000.0]
+    scene.with_clock(lambda: now[0])
+    scene.patience_ms = 0
+
+    def fail(self: FileSystems, uri: str) -> Any:
+        raise OSError("access denied")
+
+    for file in scene.root.rglob("*.parquet"):
+        os.utime(file, (1, 1))
+    tried = []
+    with monkeypatch.context() as patch:
+        patch.setattr(FileSystems, "locate", fail)
+        for hour in range(100):
+            now[0] = 1000 + hour * 300
+            read.clear()
+            scene.open()
+            wait_for(scene)
+            tried += [hour] if read else []
+    assert tried == [0, 1, 3, 7, 15, 31, 63]
+    now[0] += 6 * 3600
+    scene.open()
+    wait_for(scene)
+    assert lowers(scene.open()) == ALL
+
+
+def test_unreadable_file_does_not_delay_others(scene: Automatic, read: list[str]) -> None:
+    now = [1000.0]
+    scene.with_clock(lambda: now[0])
+    scene.open()
+    (scene.root / "day=1" / "bad.parquet").write_text("nothing")
+    os.utime(scene.root / "day=1" / "bad.parquet", (1, 1))
+    for _ in range(3):
+        now[0] += 301
+        scene.open()
+        wait_for(scene)
+    write(scene.root / "day=1" / "c.parquet", 4)
+    assert lowers(scene.open()) == [1, 3, None, 4, 5, 8]
+
+
 def test_roots_of_one_table_share_an_index(scene: Automatic, read: list[str]) -> None:
     files = sorted(scene.root.rglob("*.parquet"))
     roots = ["file:" + str(scene.root / day) for day in ("day=1", "day=2")]
@@ -654,6 +711,11 @@ def test_unused_indexes_are_removed(scene: Automatic, tmp_path: Path) -> None:
     other = tmp_path / "o"
     write(other / "f.parquet", 70)
     scene.open(root=other)
+    assert first.exists()  # this was checked less than a day ago
+    (mark,) = scene.cache.glob("automatic-*/.swept")
+    os.utime(mark, (0, 0))
+    write(tmp_path / "p" / "f.parquet", 70)
+    scene.open(root=tmp_path / "p")
     assert not first.exists()
     assert lowers(scene.open()) == ALL
 

@@ -8,14 +8,18 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from tamis.indexing.automatic import low_priority
+from tamis.indexing.automatic import file_adder, local_footers, low_priority
 from tamis.indexing.automatic.file_adder import Unindexed
-from tamis.indexing.build.current_index import held_by
+from tamis.indexing.build.current_index import held_by, reusable_rows
+from tamis.indexing.format.layout import Pointer
 from tamis.indexing.format.store import Store
 from tamis.indexing.read.snapshot import FileKeys
 from tests.indexing.local import spark_schema, uri_of
@@ -120,7 +124,7 @@ def test_process_ends_with_its_parent(wanted: Unindexed, tmp_path: Path) -> None
     os.mkfifo(tmp_path / "t" / "pipe.parquet")
     script = f"""
 import pyarrow as pa
-from tamis.indexing.automatic import low_priority
+from tamis.indexing.automatic import file_adder, local_footers, low_priority
 from tamis.indexing.automatic.file_adder import Unindexed
 from tamis.indexing.read.snapshot import FileKeys
 import subprocess
@@ -152,3 +156,44 @@ def _runs(pid: int) -> bool:
     except FileNotFoundError:
         return False
     return state != "Z"
+
+
+def test_segments_of_others_are_kept(wanted: Unindexed, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two processes that index a new table at the same time both find no index at first."""
+    half = replace(wanted, files=wanted.files.take(np.arange(20)))
+    rest = replace(wanted, files=wanted.files.take(np.arange(20, FILES)))
+    read, calls = local_footers.read_footers, 0
+
+    def meanwhile(*arguments: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            file_adder.add_files(rest)
+        return read(*arguments)
+
+    monkeypatch.setattr(file_adder, "read_footers", meanwhile)
+    file_adder.add_files(half)
+    assert indexed(wanted) == FILES
+
+
+def test_index_that_another_process_has_replaced_is_not_removed(
+    wanted: Unindexed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    half = replace(wanted, files=wanted.files.take(np.arange(20)))
+    file_adder.add_files(half)
+    rows, calls = reusable_rows, 0
+
+    def damaged_at_first(files: FileKeys, store: Store, pointer: Pointer) -> Any:
+        nonlocal calls
+        calls += 1
+        if calls == 1:
+            other = replace(wanted, files=wanted.files.take(np.arange(20, 30)))
+            file_adder.add_files(other)  # calls this again
+            raise store.damaged("its segments were removed")
+        return rows(files, store, pointer)
+
+    monkeypatch.setattr(file_adder, "reusable_rows", damaged_at_first)
+    file_adder.add_files(wanted)
+    assert indexed(wanted) == FILES
+    sizes = [each.files for each in Store.at(wanted.root, wanted.location, {}).pointer().segments]
+    assert sizes == [20, 10, 10]

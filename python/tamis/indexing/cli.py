@@ -64,8 +64,8 @@ Ndv = Annotated[
     typer.Option(
         "--ndv",
         metavar="NAME",
-        help="Record how many distinct values this column has, for spark.sql.cbo.enabled; "
-        "repeatable.",
+        help="Record the number of distinct values of this column, which Spark uses to order joins "
+        "if spark.sql.cbo.enabled is true; repeatable.",
     ),
 ]
 Expressions = Annotated[
@@ -104,8 +104,8 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 _Columns: TypeAlias = list[str] | dict[str, list[str]] | None
 _Record: TypeAlias = "Callable[[Index, _Columns, list[str] | None, bool | None], None]"
 _GAPS: Final = (
-    "Record the bounds of columns whose footers do not suffice, such as INT96 timestamps, FLOAT "
-    "and DOUBLE."
+    "Record bounds from the rows for columns of which footers have no usable bounds, such as INT96 "
+    "timestamps, FLOAT and DOUBLE."
 )
 
 
@@ -177,16 +177,16 @@ def build(
 ) -> None:
     """Build the index from the footers of all files, and from rows where footers do not suffice.
 
-    The index of ORC, CSV and JSON is built from the rows. A path to such files
-    needs --format, a table does not.
+    The index of ORC, CSV and JSON files is built from the rows. For a path to such files, pass
+    --format. For a table, the catalog has the format.
     """
     index.build(columns=columns, expressions=expressions, fill_gaps=fill_gaps is not False)
 
 
 @_recording(
-    "Also record statistics of this column; repeatable. Without --column, the new index describes "
-    "all columns.",
-    f"{_GAPS} Default: as the index was built.",
+    "Also describe this column; repeatable. Without --column, the index describes all columns, "
+    "even if it was built with --column.",
+    f"{_GAPS} Default: the choice of the last build.",
 )
 def add(
     index: Index, columns: _Columns, expressions: list[str] | None, fill_gaps: bool | None
@@ -203,7 +203,7 @@ def refresh(
     option: Options = None,
     conf: Confs = None,
 ) -> None:
-    """Update the index: read new and changed files, and forget deleted ones."""
+    """Update the index: read new and changed files, and remove the entries of deleted files."""
     with opened(target, conf, Reads(format, schema, option)) as index:
         index.refresh()
         _show(index, as_json=False)
@@ -218,7 +218,7 @@ def describe(
     option: Options = None,
     conf: Confs = None,
 ) -> None:
-    """Show what the index holds, and how many files have changed since it was built."""
+    """Show what the index records, and how many files have changed since the last refresh."""
     with opened(target, conf, Reads(format, schema, option)) as index:
         _show(index, as_json)
 
@@ -231,7 +231,7 @@ def drop(
     option: Options = None,
     conf: Confs = None,
 ) -> None:
-    """Remove the index."""
+    """Delete the index, and the list of what it records. Data files stay."""
     with opened(target, conf, Reads(format, schema, option)) as index:
         index.drop()
 
@@ -240,9 +240,7 @@ def drop(
 def list_indexes(
     location: Annotated[
         str | None,
-        typer.Option(
-            "--location", metavar="URI", help="The directory set by spark.tamis.index.location."
-        ),
+        typer.Option("--location", metavar="URI", help="The value of spark.tamis.index.location."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array.")] = False,
 ) -> None:
@@ -267,8 +265,8 @@ def list_indexes(
         typer.echo(f"{entry['written']}  {entry['root']}")
     if not indexes:
         typer.echo(
-            "this user has built no index inside a table on this machine: pass --location for "
-            "indexes at spark.tamis.index.location"
+            "no index that this user built inside a table on this machine: to list the indexes at "
+            "spark.tamis.index.location, pass --location"
             if location is None
             else "no index at this location"
         )

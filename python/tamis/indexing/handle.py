@@ -26,17 +26,19 @@ from tamis.indexing.build.generation import Generation, pointer_to
 from tamis.indexing.build.listing import (
     TableListing,
     cache_location,
+    conf_of,
     index_location,
     invalidate,
     list_table,
     storage_settings,
 )
 from tamis.indexing.build.row_job import CHANGED
-from tamis.indexing.build.segments import append, in_order, with_earlier
+from tamis.indexing.build.segments import append, in_order, present, with_earlier
 from tamis.indexing.build.table_reader import TableReader
 from tamis.indexing.build.update import update
 from tamis.indexing.describe import AutomaticPart, Description
 from tamis.indexing.executor.columns_schema import Leaf
+from tamis.indexing.format.distinct_sketches import missing_library
 from tamis.indexing.format.layout import Pointer, born_at
 from tamis.indexing.format.recording_spec import (
     Columns,
@@ -146,6 +148,7 @@ class Index:
             index.build(columns={"id": "bloom"}, expressions=["upper(name)"])
         """
         selected, spec = requested_statistics(columns, expressions, fill_gaps)
+        _require_library(spec)
         return self._build(self._list(), selected, spec)
 
     def add(
@@ -172,6 +175,7 @@ class Index:
             index.add(columns={"id": "bloom"})
         """
         selected, more = requested_statistics(columns, expressions, fill_gaps is not False)
+        _require_library(more)
         for _ in range(_ATTEMPTS):
             if self._try_to_add(selected, more, fill_gaps):
                 return self
@@ -379,15 +383,11 @@ class Index:
             selected: The columns that the user named.
 
         Returns:
-            Whether the index was written. It is not if another process has changed the old one.
+            Whether the index was written: see `_commit`.
         """
         content, recorded = update(table, store, held, leaves, spec, entries, rows, retries)
         parts = encode(recorded.entries, recorded.parts, len(rows))
-        current = store.current()
-        if current is None or current.checksum != held.pointer.checksum:
-            return False
-        self._commit(table.listing, selected, content, spec, parts)
-        return True
+        return self._commit(table.listing, selected, content, spec, parts, held)
 
     def describe(self) -> Description:
         """Return what the index holds, and how many files have changed since it was built.
@@ -426,7 +426,7 @@ class Index:
 
     def _automatic(self, listing: TableListing) -> _Automatic | None:
         """Return the automatic index that queries of this session use; None if there is none."""
-        if self._spark.conf.get("spark.tamis.index.auto", "off") == "off":
+        if conf_of(self._spark, "spark.tamis.index.auto") == "off":
             return None
         cache = cache_location(self._spark)
         location = location_of(cache, listing.schema, listing.case_sensitive)
@@ -445,10 +445,15 @@ class Index:
         listing = self._list()
         store = self._store(listing)
         held = held_by(store)
-        files = None
+        table = self._reader_of(listing)
+        files, is_current = None, False
         if held is not None:
             files = staleness(listing.snapshot.files, keys_in_force(store, held.pointer))
-        return State(self._reader_of(listing), held, files)
+            gone: dict[str, str] = {}
+            leaves = selected_leaves(table.leaves, held.pointer.selected, gone)
+            is_current = held.fits(listing, leaves, table.entries(held.spec, gone)) and not gone
+        is_known = held is not None or self._requested(listing) is not None
+        return State(table, held, files, is_current, is_known)
 
     def drop(self) -> None:
         """Remove the index, and the list of what it recorded, from which `refresh` restores it.
@@ -555,8 +560,18 @@ class Index:
         content: Generation,
         spec: RecordingSpec,
         parts: Parts,
-    ) -> None:
-        """Write and commit an index of one segment."""
+        replaced: Held | None = None,
+    ) -> bool:
+        """Write and commit an index of one segment.
+
+        Args:
+            replaced: The index from which this one was made. None: this one is new.
+
+        Returns:
+            Whether the index was committed. It is not if another process has dropped the index that
+            it replaces, or changed what that records. If another process has changed which files it
+            describes, those that this one lacks are read again, which costs less than to read all.
+        """
         store = self._store(listing)
         before = store.current()
         tables, raw = parts.data(spec) if spec else ({}, {})
@@ -564,6 +579,13 @@ class Index:
             raw = {**raw, READING: memoryview(msgspec.json.encode(listing.reading))}
         with self._writing(store):
             segment = store.write_segment(content.files, content.row_groups, tables, raw)
+            is_current = True
+            if replaced is not None:
+                before = present(store)
+                is_current = before is not None and before.checksum == replaced.pointer.checksum
+                current = None if is_current else held_by(store)
+                if not is_current and (current is None or current.spec != replaced.spec):
+                    return False
             store.commit(
                 pointer_to(
                     segment,
@@ -576,6 +598,7 @@ class Index:
                 )
             )
         self._finish(listing, store, before)
+        return is_current or self._try_to_refresh()
 
     @contextmanager
     def _writing(self, store: Store) -> Iterator[None]:
@@ -603,11 +626,15 @@ class State:
         table: Reads the files of the table.
         held: What the index holds. None: there is none, or it is damaged.
         staleness: How the indexed files compare with those of the table; None without an index.
+        is_current: Whether the index describes the present columns, as this version of tamis does.
+        is_known: Whether it is known what the index shall hold, also if there is none.
     """
 
     table: TableReader
     held: Held | None
     staleness: Staleness | None
+    is_current: bool
+    is_known: bool
 
 
 @dataclass(frozen=True)
@@ -623,6 +650,13 @@ class _Automatic:
         others = np.flatnonzero(reusable_rows(listing, store, pointer) < 0)
         fresh = staleness(listing.take(others), self.files).fresh
         return AutomaticPart(self.store.uri, fresh, self.pointer.size)
+
+
+def _require_library(spec: RecordingSpec) -> None:
+    """Raise IndexUnusable if statistics are requested that need a missing package."""
+    problem = missing_library()
+    if problem is not None and any("ndv" in kinds for kinds in spec.columns.values()):
+        raise problem
 
 
 def _text_of(path_or_table: str | os.PathLike[str]) -> str:

@@ -1,4 +1,4 @@
-"""Keeps an index current, and records in it what the queries of the history lacked."""
+"""Keeps an index up to date, and records the statistics that past queries lacked."""
 
 from tamis.maintenance.planning import maintain
 from tamis.maintenance.steps import Maintenance, Step

@@ -35,7 +35,8 @@ def maintain(
         typer.Option(
             "--history",
             metavar="DIR",
-            help="The directory of spark.tamis.history.location. Default: this user's history.",
+            help="The directory of the history: the value of spark.tamis.history.location in the "
+            "application that ran the queries. Default: this user's history.",
         ),
     ] = None,
     as_json: AsJson = False,
@@ -44,7 +45,7 @@ def maintain(
     option: Options = None,
     conf: Confs = None,
 ) -> None:
-    """Build or refresh the index, and record what the queries of the history lacked."""
+    """Build or refresh the index, and record the statistics that past queries lacked."""
     from tamis.errors import TamisError
     from tamis.maintenance.planning import maintain_index
 

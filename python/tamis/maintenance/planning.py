@@ -1,10 +1,10 @@
-"""`tamis.maintain(spark, table)`: everything that an index of a table lacks, in the foreground."""
+"""`tamis.maintain(spark, table)`: brings an index up to date, and adds what past queries lacked."""
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -40,16 +40,15 @@ def maintain(
     history: str | os.PathLike[str] | None = None,
     reader: DataFrameReader | None = None,
 ) -> Maintenance:
-    """Bring the index of a table up to date, and record what the queries of the history lacked.
+    """Bring the index of a table up to date, and record the statistics that past queries lacked.
 
-    1. If the table has no index, it is built. Otherwise it is refreshed.
-    2. Of the predicates in the history that matched few rows and skipped few files, those are
-       chosen that Bloom filters or value lists of a column or an expression would help. They are
-       recorded if the scans lost more than it costs to read the columns once: see
-       docs/statistics_index.md.
+    1. Build the index if the table has none or if it is damaged. Otherwise, refresh it.
+    2. Find the predicates in the history that matched few rows but skipped few files. Record the
+       Bloom filters or value lists that would help them, if the scans lost more than it costs to
+       read the columns once: see docs/statistics_index.md.
 
-    Nothing is recorded twice. Run it again at any time: if there is nothing to do, it only lists
-    the table and reads the history.
+    Nothing is recorded twice. You can run it again at any time: if there is nothing to do, it only
+    lists the table and reads the history.
 
     Args:
         spark: The session.
@@ -82,12 +81,11 @@ def maintain_index(
         if step.kind is not None:
             wanted = expressions if step.is_expression else columns
             wanted.setdefault(str(step.name), []).append(step.kind)
+    if plan.worthwhile[0].action != "record":
+        # refresh() also restores what a deleted or damaged index recorded
+        index.refresh() if index.state().is_known else index.build()
     if columns or expressions:
-        index.add(columns=columns, expressions=expressions)  # also builds or refreshes
-    elif plan.worthwhile[0].action == "build":
-        index.build()
-    else:
-        index.refresh()
+        index.add(columns=columns, expressions=expressions)
     return Maintenance(index.target, steps, time.perf_counter() - started)
 
 
@@ -116,8 +114,9 @@ def steps_of(index: Index, scans: pa.Table) -> tuple[Step, ...]:
     recent = of_table.slice(max(0, len(of_table) - _MOST_SCANS)).to_pylist()
     known = _recorded(state)
     for each in proposals(recent, state.table):
-        if (each.kind, each.name, each.is_expression) not in known:
-            steps.append(_step_of(each, len(every), _bytes_of(each, sizes, whole)))
+        if (each.kind, each.identity) not in known:
+            read = _bytes_of(each, sizes, whole, _fold(state))
+            steps.append(_step_of(each, len(every), read))
     return tuple(steps)
 
 
@@ -134,17 +133,19 @@ def _scans(spark: SparkSession, history: str | os.PathLike[str] | None) -> pa.Ta
 
 
 def _step_of_files(state: State, sizes: Sizes, whole: int) -> Step | None:
-    """Return the step that makes the index describe all files as they are; None if it does."""
+    """Return the step that brings the index up to date; None if it is."""
     files = state.table.listing.snapshot.files
-    leaves = state.table.leaves
+    leaves, fold = state.table.leaves, _fold(state)
     gaps = whole
     if state.table.listing.reading is None:
-        floating = {leaf.name for leaf in leaves if leaf.type in FLOATING}
+        floating = {fold(leaf.name) for leaf in leaves if leaf.type in FLOATING}
         gaps = sum(
-            number for (name, kind), number in sizes.items() if name in floating or kind == _INT96
+            number
+            for (name, kind), number in sizes.items()
+            if fold(name) in floating or kind == _INT96
         )
     found = state.staleness
-    if found is None:
+    if found is None or not state.is_current:
         return Step("build", len(files), gaps, added=len(files))
     if not found.is_stale:
         return None
@@ -159,18 +160,25 @@ def _step_of_files(state: State, sizes: Sizes, whole: int) -> Step | None:
     )
 
 
-def _recorded(state: State) -> set[tuple[str, str, bool]]:
+def _fold(state: State) -> Callable[[str], str]:
+    """Return how names of columns are compared."""
+    return str if state.table.listing.case_sensitive else str.lower
+
+
+def _recorded(state: State) -> set[tuple[str, str]]:
     entries = () if state.held is None else state.held.entries
-    return {(each.kind, each.name, each.path is None) for each in entries if not each.fills_gap}
+    return {(each.kind, each.key or each.name) for each in entries if not each.fills_gap}
 
 
-def _bytes_of(each: Proposal, sizes: Sizes, whole: int) -> int:
+def _bytes_of(each: Proposal, sizes: Sizes, whole: int, fold: Callable[[str], str]) -> int:
+    """Return the bytes of the columns of a proposal in all files."""
     if not sizes:
         return whole
+    columns = [fold(column) for column in each.columns]
     return sum(
         number
         for (name, _), number in sizes.items()
-        if any(name == column or name.startswith(f"{column}.") for column in each.columns)
+        if any(fold(name) == column or fold(name).startswith(f"{column}.") for column in columns)
     )
 
 

@@ -26,8 +26,8 @@ __all__ = ["Proposal", "proposals"]
 _MOST_PARSED: Final = 1000
 _EQUALITIES: Final = (Comparison.EQUAL, Comparison.NULL_SAFE_EQUAL)
 
-#: The kind, the name, whether it is an expression, and the columns of a proposal.
-_Key: TypeAlias = tuple[str, str, bool, tuple[str, ...]]
+#: The kind, the name, the key of an expression, and the columns of a proposal.
+_Key: TypeAlias = tuple[str, str, str | None, tuple[str, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Proposal:
     Attributes:
         kind: "bloom" or "values".
         name: The column, with dots, or the SQL of the expression.
-        is_expression: Whether it is an expression.
+        key: The key of the expression; None for a column.
         columns: The columns whose values are read.
         scans: The number of scans that would have used them.
         lost_bytes: What these scans read needlessly, at most.
@@ -46,15 +46,24 @@ class Proposal:
 
     kind: str
     name: str
-    is_expression: bool
+    key: str | None
     columns: tuple[str, ...]
     scans: int
     lost_bytes: int
     lost_files: int
 
+    @property
+    def is_expression(self) -> bool:
+        return self.key is not None
+
+    @property
+    def identity(self) -> str:
+        """What the proposals of the same statistics have in common."""
+        return self.key or self.name
+
 
 def proposals(scans: Iterable[Scan], table: TableReader) -> list[Proposal]:
-    """Return what to record of a table, the costliest omission first.
+    """Return what to record of a table, in descending order of what scans lost without it.
 
     A scan counts if it kept nearly all files for few matching rows, and if the statistics are
     certain or likely to rule out half of the files: see `tamis.report.quality`.
@@ -87,7 +96,7 @@ def _key(suspect: Suspect, scan: Scan, expressions: _Expressions) -> _Key | None
         return None
     kind = recordable(conjunct, scan)
     if suspect.cause is Cause.COARSE and kind is not None and columns:
-        return kind, columns[0], False, (columns[0],)
+        return kind, columns[0], None, (columns[0],)
     return expressions.key_of(conjunct["sql"])
 
 
@@ -121,8 +130,8 @@ class _Expressions:
         if not isinstance(compared, Call | Opaque) or compared.key is None:
             return None
         text = to_sql(compared)
-        # The text is for people. It is of use only if Spark understands it as the same expression.
+        # The index records what this SQL means to Spark, which must be the compared expression.
         if self._table.expression_key(text) != compared.key:
             return None
         columns = dict.fromkeys(".".join(path) for path in columns_of(compared))
-        return "bloom", text, True, tuple(columns)
+        return "bloom", text, compared.key, tuple(columns)

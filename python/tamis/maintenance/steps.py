@@ -67,13 +67,13 @@ class Step:
         if self.action == "refresh":
             files = f"{self.added:,} new, {self.changed:,} changed and {self.gone:,} deleted files"
         if self.action != "record":
-            rows = f", with about {size(self.read_bytes)} of rows" if self.read_bytes else ""
+            rows = f"; reads about {size(self.read_bytes)} of rows" if self.read_bytes else ""
             return f"{self.action} the index: {files}{rows}"
         assert self.kind is not None
         return (
             f"record {_KINDS[self.kind].format(self.name)}: reads about {size(self.read_bytes)} of "
-            f"{files}; {count(self.scans, 'scan')} of the history read up to "
-            f"{size(self.lost_bytes)} and opened up to {count(self.lost_files, 'file')} needlessly"
+            f"{files}; without them, {count(self.scans, 'recorded scan')} needlessly read up to "
+            f"{size(self.lost_bytes)} and opened up to {count(self.lost_files, 'file')}"
         )
 
 

@@ -54,7 +54,8 @@ class TableFacts:
     """What is known of the files of a scan.
 
     - `rows`: the number of rows.
-    - `counts_distinct`: whether the number of distinct values was recorded of some column.
+    - `counts_distinct`: whether the numbers of distinct values of some column were recorded of all
+      files.
     - `columns`: one per requested column.
     """
 
@@ -76,7 +77,8 @@ def table_facts(scan: ScanInput, columns: Sequence[Column | None]) -> TableFacts
     indexes = list({id(part.index): part.index for part in scan.parts}.values())
     return TableFacts(
         rows,
-        any(index is not None and index.statistics.records_distinct for index in indexes),
+        # after an append, the files of an automatic index have none
+        all(index is not None and index.statistics.records_distinct for index in indexes),
         tuple(
             ColumnFacts() if column is None else _remembered(scan, column, rows, records)
             for column in columns

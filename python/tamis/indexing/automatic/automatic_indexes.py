@@ -4,8 +4,8 @@
 
 Reading a table never writes to it: automatic indexes lie in the cache directory of the user, as
 ordinary indexes with an index location. They serve all drivers of this user on this machine. Few
-files are read while the query waits, others in a thread, for later queries. An automatic index
-describes files in addition to the index of the table, which comes first.
+files are read while the query waits, others for later queries, in a process of low priority. An
+automatic index describes files in addition to the index of the table, which comes first.
 
 Files that cannot be read stay unknown, and are tried again after a while. Every error of an
 automatic index means that files are unknown, and nothing else.
@@ -35,9 +35,11 @@ __all__ = ["FEW", "AutomaticIndexes", "Job", "Unindexed"]
 
 #: The most files that are read while a query waits.
 FEW: Final = 64
-#: Seconds until files that could not be read, or a damaged index, are tried again; and files that
-#: are younger than so many seconds, which may only be unfinished.
+#: Seconds until files that could not be read, or a damaged index, are tried again; the most, if no
+#: file of a table can be read; and for files that are younger than so many seconds, which may only
+#: be unfinished.
 _RETRY: Final = 300.0
+_RAREST: Final = 6 * 3600.0
 _SOON: Final = 3.0
 _YOUNG: Final = 10.0
 #: Seconds for which queries wait in total, until this much time has passed again.
@@ -93,6 +95,8 @@ class AutomaticIndexes:
         #: all files of an index, if they are many.
         self._failed: dict[tuple[str, int], float] = {}
         self._delayed: dict[Key, float] = {}
+        #: The last delay of each index of which no file can be read.
+        self._vain: dict[Key, float] = {}
         self._patience, self._refilled_at = _PATIENCE, clock()
         self._discarded: dict[Key, float] = {}
         self._noted: dict[Key, float] = {}
@@ -190,10 +194,11 @@ class AutomaticIndexes:
             passed = started - self._refilled_at
             self._patience = min(_PATIENCE, self._patience + passed * _PATIENCE / _REFILLED)
             self._refilled_at = started
-            deadline = started + min(seconds, self._patience)
-        added = [job.wait(deadline - self._clock()) for job in jobs]
+            most = max(0.0, min(seconds, self._patience))
+            self._patience -= most  # other queries cannot wait for the same time
+        added = [job.wait(started + most - self._clock()) for job in jobs]
         with self._lock:
-            self._patience -= self._clock() - started
+            self._patience += max(0.0, most - (self._clock() - started))
         return any(added)
 
     def _work(self, jobs: queue.SimpleQueue[Job]) -> None:
@@ -204,30 +209,55 @@ class AutomaticIndexes:
             with suppress(Exception):  # whatever happens, the files stay unknown
                 act = add_files if job.is_small else low_priority.add_files
                 described, missed = act(job.unindexed)
+            with suppress(Exception):
+                if described:
+                    self._changed(*key)
+            is_vain = not described and not _exists(*key)
             with self._lock:
-                self._note_missed(key, missed)
+                self._note_missed(key, missed, is_vain)
                 self._running[key].remove(job)
                 if not self._running[key]:
                     del self._running[key]
-            if described:
-                self._changed(*key)
             job.finish(described > 0)
             release_unused_memory()
 
-    def _note_missed(self, key: Key, missed: FileKeys) -> None:
-        """Note files that shall not be tried again soon."""
+    def _note_missed(self, key: Key, missed: FileKeys, is_vain: bool) -> None:
+        """Note files that shall not be tried again soon.
+
+        Args:
+            key: The index.
+            missed: The files.
+            is_vain: Whether no file of the table could be read so far. This process tries such
+                tables ever more rarely.
+        """
         now, wall = self._clock(), time.time() * 1000
         # the clock of the storage may be ahead
         due = {
             file: now + (_SOON if abs(wall - file[1]) < _YOUNG * 1000 else _RETRY)
             for file in _identities(missed)
         }
+        if not is_vain:
+            self._vain.pop(key, None)
+        elif due and min(due.values()) >= now + _RETRY:
+            if len(self._vain) >= _TRACKED:
+                self._vain.clear()
+            self._vain[key] = min(2 * self._vain.get(key, _RETRY / 2), _RAREST)
+            self._delayed[key] = now + self._vain[key]
+            return
         if len(due) > _TRACKED // 10:
             self._delayed[key] = min(due.values())
             return
         if len(self._failed) + len(due) > _TRACKED:
             self._failed.clear()
         self._failed.update(due)
+
+
+def _exists(root: str, location: str) -> bool:
+    """Return whether there is an index."""
+    try:
+        return Store.at(root, location, {}).current() is not None
+    except (OSError, StatisticsIndexError):
+        return False
 
 
 def _identities(files: FileKeys) -> list[tuple[str, int]]:

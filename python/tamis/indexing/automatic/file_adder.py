@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -18,7 +19,7 @@ from tamis.indexing.build.current_index import reusable_rows
 from tamis.indexing.build.generation import Generation, pointer_to
 from tamis.indexing.build.segments import append
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
-from tamis.indexing.format.layout import Segment
+from tamis.indexing.format.layout import Pointer, Segment
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
 from tamis.indexing.read.memory import release_unused_memory
@@ -33,6 +34,10 @@ _MOST_FILES: Final = 1_000_000
 _FIRST: Final = 16
 _CELLS: Final = 30_000
 _COMMITTED: Final = 2000
+#: Attempts to commit while other processes commit.
+_ATTEMPTS: Final = 5
+#: Seconds between searches for automatic indexes to remove.
+_SWEPT: Final = 86_400.0
 #: Days without use after which an automatic index is removed.
 _UNUSED: Final = 30.0
 #: The partition columns of an automatic index: it serves tables that see them differently.
@@ -83,22 +88,24 @@ def add_files(
         Exception: The index cannot be written. What was committed before stays.
     """
     store = Store.at(wanted.root, wanted.location, {})
-    pointer = store.current()
     files = replace(wanted.files, directories=tuple(map(canonical, wanted.files.directories)))
-    if pointer is not None and pointer.totals.files > _MOST_FILES:
-        store.drop()
-        pointer = None
-    if pointer is not None:
+    pointer = store.current()
+    while pointer is not None:
         try:
-            # another process may have added some
-            files = files.take(np.flatnonzero(reusable_rows(files, store, pointer) < 0))
+            if pointer.totals.files <= _MOST_FILES:
+                # another process may have added some
+                files = files.take(np.flatnonzero(reusable_rows(files, store, pointer) < 0))
+                break
         except IndexUnusable as problem:
             if problem.code != "index.damaged":
                 raise
+        # Another process may have replaced it meanwhile, and removed what was to be read.
+        seen, pointer = pointer, store.current()
+        if pointer is None or pointer.checksum == seen.checksum:
             store.drop()
             pointer = None
     if pointer is None:
-        _remove_unused(Path(store.path).parent.parent.parent)
+        _remove_unused(Path(store.path).parent.parent)
     leaves = leaves_of(wanted.schema)
     missed: list[int] = []
     for start, stop, tables in _footers(wanted, files, leaves, note_progress):
@@ -108,12 +115,7 @@ def add_files(
             continue
         content = readable(files.take(np.arange(start, stop)), leaves, *tables)
         segment = store.write_segment(content.files, content.row_groups)
-        replaced = None if pointer is None else append(store, pointer, segment, content)
-        if replaced is None:
-            replaced = store.current()
-            _commit(store, wanted, segment, content)
-        store.remove_old_segments(replaced)
-        pointer = store.pointer()
+        store.remove_old_segments(_commit(store, wanted, segment, content))
     return len(wanted.files) - len(missed), files.take(np.array(missed, np.int64))
 
 
@@ -147,8 +149,26 @@ def _footers(
             first, read = start, []
 
 
-def _commit(store: Store, wanted: Unindexed, segment: Segment, content: Generation) -> None:
-    """Commit an index of one segment."""
+def _commit(
+    store: Store, wanted: Unindexed, segment: Segment, content: Generation
+) -> Pointer | None:
+    """Append a segment to the index, or commit an index of it if there is none.
+
+    Returns:
+        The index that was replaced.
+
+    Raises:
+        OSError: Other processes have changed the index each time before the segment was appended.
+    """
+    for _ in range(_ATTEMPTS):
+        current = store.current()
+        if current is None:
+            break
+        replaced = append(store, current, segment, content)
+        if replaced is not None:
+            return replaced
+    else:
+        raise OSError(f"other processes change {store.uri} all the time")
     store.commit(
         pointer_to(
             segment,
@@ -159,12 +179,23 @@ def _commit(store: Store, wanted: Unindexed, segment: Segment, content: Generati
             wanted.case_sensitive,
         )
     )
+    return None
 
 
-def _remove_unused(cache: Path) -> None:
-    """Remove automatic indexes, of any version, that no query has used for a long time."""
-    limit = time.time() - _UNUSED * 86400
-    for index in cache.glob("automatic-*/*/*"):
+def _remove_unused(version: Path) -> None:
+    """Remove automatic indexes, of any version, that no query has used for a long time.
+
+    Args:
+        version: The directory of the indexes of this version.
+    """
+    now = time.time()
+    limit = now - _UNUSED * 86400
+    mark = version / ".swept"
+    with suppress(OSError):
+        if mark.exists() and now - mark.stat().st_mtime < _SWEPT:
+            return
+        mark.touch()
+    for index in version.parent.glob("automatic-*/*/*"):
         try:
             if index.stat().st_mtime < limit:
                 shutil.rmtree(index)

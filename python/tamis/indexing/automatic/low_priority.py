@@ -30,11 +30,18 @@ __all__ = ["add_files"]
 _PAUSE: Final = 2.0
 #: Seconds after which a process that has read no file is killed.
 _HUNG: Final = 600.0
-#: The imports take a third of a second, so the priority comes first.
+#: The imports take a third of a second, so the priority comes first. If memory is short, Linux ends
+#: this process before others. The JVM of libhdfs would reserve a quarter of the memory.
 _PROGRAM: Final = f"""
 import os
 if hasattr(os, "nice"):
     os.nice(19)
+try:
+    with open("/proc/self/oom_score_adj", "w") as adjustment:
+        adjustment.write("1000")
+except OSError:
+    pass
+os.environ.setdefault("LIBHDFS_OPTS", "-Xmx128m")
 from {__name__} import main
 main()
 """
@@ -48,17 +55,18 @@ def add_files(wanted: Unindexed) -> tuple[int, FileKeys]:
             stays.
     """
     time.sleep(_PAUSE)
-    process = subprocess.Popen(
+    process: subprocess.Popen[bytes] = subprocess.Popen(
         [sys.executable, "-P", "-c", _PROGRAM],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         # Ctrl-C in a terminal is for the driver. In a new session, Linux would ignore the priority.
         process_group=0,
     )
-    assert process.stdin is not None
-    assert process.stdout is not None
     watchdog = _Watchdog(process.kill)
     try:
+        watchdog.feed()
+        assert process.stdin is not None
+        assert process.stdout is not None
         with suppress(BrokenPipeError):  # the process has failed
             pickle.dump(wanted, process.stdin)
             process.stdin.flush()  # and left open
@@ -71,7 +79,8 @@ def add_files(wanted: Unindexed) -> tuple[int, FileKeys]:
     finally:
         watchdog.end()
         process.kill()
-        process.communicate()
+        with suppress(subprocess.TimeoutExpired):  # storage may block it in the kernel
+            process.communicate(timeout=5)
 
 
 _PROGRESS: Final = b"read\n"
@@ -83,20 +92,17 @@ class _Watchdog:
 
     def __init__(self, bark: Callable[[], None]) -> None:
         self._bark = bark
-        self._timer = self._started()
+        self._timer: threading.Timer | None = None
 
     def feed(self) -> None:
-        self._timer.cancel()
-        self._timer = self._started()
+        self.end()
+        self._timer = threading.Timer(_HUNG, self._bark)
+        self._timer.daemon = True
+        self._timer.start()
 
     def end(self) -> None:
-        self._timer.cancel()
-
-    def _started(self) -> threading.Timer:
-        timer = threading.Timer(_HUNG, self._bark)
-        timer.daemon = True
-        timer.start()
-        return timer
+        if self._timer is not None:
+            self._timer.cancel()
 
 
 def main() -> None:

@@ -260,9 +260,15 @@ def index_location(spark: SparkSession) -> str | None:
 
 def cache_location(spark: SparkSession) -> str | None:
     """Return the conf spark.tamis.cache.location; None if it is not set."""
-    conf = entry("spark.tamis.cache.location")
-    values = (spark.conf.get(key, None) for key in (conf.key, *conf.alternatives))
-    return next((value for value in values if value), None)
+    return conf_of(spark, "spark.tamis.cache.location") or None
+
+
+def conf_of(spark: SparkSession, key: str) -> str | None:
+    """Return a conf of tamis, or its default, which is None for some."""
+    conf = entry(key)
+    values = (spark.conf.get(each, None) for each in (conf.key, *conf.alternatives))
+    default = None if conf.default is None else str(conf.default)
+    return next((value for value in values if value), default)
 
 
 def _java_session(spark: SparkSession) -> Any:

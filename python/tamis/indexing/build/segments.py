@@ -27,7 +27,7 @@ from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexMissing
 from tamis.indexing.read.reader_options import FILE as READING
 
-__all__ = ["append", "in_order", "with_earlier"]
+__all__ = ["append", "in_order", "present", "with_earlier"]
 
 #: The number of segments after which some are merged.
 _MOST: Final = 16
@@ -55,21 +55,21 @@ def append(store: Store, known: Pointer, segment: Segment, content: Generation) 
         OSError: It cannot be written.
     """
     for _ in range(_ATTEMPTS):
-        current = _present(store)
+        current = present(store)
         if current is None or not _takes(store, current, known):
             return None
         pointer = _merged(store, _joined(current, segment, content))
-        latest = _present(store)  # merging takes time
+        latest = present(store)  # merging takes time
         if latest is None or latest.checksum != current.checksum:
             continue
         store.commit(pointer)
-        latest = _present(store)
+        latest = present(store)
         if latest is not None and pointer.segments[-1] in latest.segments:
             return current
     return None
 
 
-def _present(store: Store) -> Pointer | None:
+def present(store: Store) -> Pointer | None:
     """Return the current pointer; None if there is none, also after a moment.
 
     On HDFS there is none while another process replaces it.

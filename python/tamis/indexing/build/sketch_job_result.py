@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 import pyarrow as pa
@@ -11,6 +12,7 @@ from tamis.indexing.format import distinct_sketches
 from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import TEXT
+from tamis.indexing.problems import IndexUnusable
 
 __all__ = ["SketchJobResult"]
 
@@ -37,7 +39,8 @@ class SketchJobResult:
         for place, row in zip(places, rows, strict=True):
             if old[row]:
                 continue  # sessions may read other values
-            self.sketches[place] = distinct_sketches.compact(sketches[row].as_py())
+            with suppress(IndexUnusable, ValueError):  # without the library, it stays unknown
+                self.sketches[place] = distinct_sketches.compact(sketches[row].as_py())
             if self.is_text:
                 self.lengths[place] = table.column(f"length{k}")[row].as_py()
                 longest = table.column(f"longest{k}")[row].as_py()

@@ -16,6 +16,7 @@ from tamis.indexing.build.generation import Generation, assemble
 from tamis.indexing.build.listing import TableListing, parse_value, storage_settings
 from tamis.indexing.build.row_columns import is_of_reader, readable_schema, row_leaves
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
+from tamis.indexing.format.distinct_sketches import missing_library
 from tamis.indexing.format.entry_statistics import Recorded, RowStatistics, timed
 from tamis.indexing.format.recording_spec import Entry, RecordingSpec, Schema, entries_of
 from tamis.indexing.read.reader_options import refusal
@@ -188,6 +189,12 @@ class TableReader:
         """Return the statistics of the requested entries: see `rows`."""
         if not entries:
             return Recorded((), ())
+        problem = missing_library() if any(entry.kind == "ndv" for entry in entries) else None
+        if problem is not None:
+            warn_caller(
+                f"the index of {self._target} gets no numbers of distinct values of these files: "
+                f"{problem}. Everything else is indexed."
+            )
         rows = self._aggregate(ordinals, files, entries)
         return Recorded(timed(entries, rows), rows.parts)
 

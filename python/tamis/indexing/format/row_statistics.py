@@ -18,6 +18,7 @@ recorded.stats      Parquet, one row per file: `<k>.min`, `<k>.max`, `<k>.null_c
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,8 +177,11 @@ def _encode_sketches(
             table[f"{k}.{name}"] = _sizes(numbers)
     raw[_sketches(k)] = memoryview(sketches.content)
     # A scan of all files needs their union alone, whose size does not depend on their number.
+    # Without the library, or with a damaged sketch, it is left out: the numbers of distinct values
+    # are then unknown, and everything else is known.
     known = (each for each in sketches.each() if each is not None)
-    raw[_union(k)] = memoryview(distinct_sketches.union_of(known))
+    with suppress(IndexUnusable, ValueError):
+        raw[_union(k)] = memoryview(distinct_sketches.union_of(known))
     return int((sketches.sizes >= 0).sum()), len(sketches.content)
 
 
@@ -278,14 +282,12 @@ def lengths_of(
     return lengths, longest
 
 
-def unions(store: Store, pointer: Pointer, k: int) -> list[bytes]:
-    """Return the union of the sketches of entry `k` in each segment."""
+def unions(store: Store, pointer: Pointer, k: int) -> list[bytes] | None:
+    """Return the union of the sketches of entry `k` in each segment; None if one has none."""
     name = _union(k)
-    return [
-        b"".join(store.pieces(pointer, segment, name))
-        for segment in pointer.segments
-        if name in segment.data
-    ]
+    if not all(name in segment.data for segment in pointer.segments):
+        return None
+    return [b"".join(store.pieces(pointer, segment, name)) for segment in pointer.segments]
 
 
 def bits(store: Store, pointer: Pointer, k: int) -> Iterator[bytes]:

@@ -28,6 +28,8 @@ def location_of(cache_directory: str | None, schema: str, case_sensitive: bool) 
         case_sensitive: Whether column names are case-sensitive.
     """
     base = Path(cache_directory or platformdirs.user_cache_dir("tamis"))
+    if not base.is_absolute() and not cache_directory:
+        return None  # a user without a home directory
     text = f"{schema}\n{case_sensitive}"
     digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     try:

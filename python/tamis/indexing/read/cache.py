@@ -57,6 +57,8 @@ class LocalCache:
         """
         try:
             base = Path(configured) if configured else Path(platformdirs.user_cache_dir("tamis"))
+            if not configured and not base.is_absolute():  # a user without a home directory
+                return LocalCache(None)
             names = _VERSION, _digest(index_uri), _digest(generation)
             directory = private_directory(base, *names)
             if directory is None:

@@ -169,6 +169,8 @@ class IndexStatistics(Statistics):
         recordings, path = self._recordings, self._spelled(tuple(column.path))
         if recordings is None or recordings.type_of(path) != column.type:
             return None
+        if not recordings.has(path, "ndv"):
+            return None
         self._lacking = distinct_sketches.missing_library()
         if self._lacking is not None:
             return None

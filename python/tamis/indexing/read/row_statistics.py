@@ -172,6 +172,8 @@ class Recordings:
         lengths, longest = row_statistics.lengths_of(store, pointer, k)
         if is_whole or int(np.maximum(sizes, 0).sum()) > _MOST_SKETCHES:
             sketches = row_statistics.unions(store, pointer, k)
+            if sketches is None:
+                return None
         else:
             part = row_statistics.load(store, pointer, *numbered).sketches
             assert part is not None

@@ -21,7 +21,12 @@ import io.tamis.rules.joins.{
   PruneForJoins,
   RuntimeConditionsRule
 }
-import io.tamis.rules.relations.{SwapFileIndex, UseRemoteTables, UseTamisTables}
+import io.tamis.rules.relations.{
+  HideCachedEstimates,
+  SwapFileIndex,
+  UseRemoteTables,
+  UseTamisTables
+}
 import io.tamis.writes.IndexWrites
 import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvider}
 
@@ -32,14 +37,15 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *      views and streaming never meet tamis.
   *   1. Pre-CBO rules, after the operator optimizer and before V2ScanRelationPushDown. File
   *      relations become tables of tamis; relations that cannot become one get a file index of
-  *      tamis if a filter lies over them. Scans of remote sources of tamis receive columns, filters
-  *      and LIMIT. Scans under a LIMIT, with or without ORDER BY, are confined to enough files,
-  *      those under an aggregate to the files that statistics do not answer for, and the sides of
-  *      joins to files that may hold a matching row. Filters over other sources get the ranges they
-  *      imply. A scan is split in two if only part of it needs an expensive filter. Scans get
-  *      conditions whose values become known at run time; scans of recursive queries do not. Scalar
-  *      subqueries over the same files read the same columns, so that Spark merges them. Filters
-  *      that later rules of Spark look for stay in the plan.
+  *      tamis if a filter lies over them. Cached plans keep their estimated size only. Scans of
+  *      remote sources of tamis receive columns, filters and LIMIT. Scans under a LIMIT, with or
+  *      without ORDER BY, are confined to enough files, those under an aggregate to the files that
+  *      statistics do not answer for, and the sides of joins to files that may hold a matching row.
+  *      Filters over other sources get the ranges they imply. A scan is split in two if only part
+  *      of it needs an expensive filter. Scans get conditions whose values become known at run
+  *      time; scans of recursive queries do not. Scalar subqueries over the same files read the
+  *      same columns, so that Spark merges them. Filters that later rules of Spark look for stay in
+  *      the plan.
   *   1. A planner strategy that plans nothing: guards refuse queries if a conf requires it.
   *   1. Columnar rules, which are the ones that see physical plans: run-time conditions take the
   *      form in which Spark hands them to scans, and conjuncts with subqueries return to their
@@ -59,6 +65,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     }
     extensions.injectPreCBORule(new UseRemoteTables(_))
     extensions.injectPreCBORule(_ => SwapFileIndex)
+    extensions.injectPreCBORule(_ => HideCachedEstimates)
     extensions.injectPreCBORule(_ => KeepRecursionStatic)
     extensions.injectPreCBORule(_ => KeepFilterOrder.Remember)
     extensions.injectPreCBORule(_ => PruneForLimit)

@@ -17,7 +17,8 @@ import org.apache.spark.sql.types._
   * Spark uses row counts and statistics of columns for estimates only: sizes, the order and the
   * strategies of joins, and the sizes of Bloom filters. No rule derives a result from those of a
   * scan (checked on 4.0, 4.1 and 4.3, by the classes that read `Statistics.rowCount`,
-  * `attributeStats` and the fields of `ColumnStat`). So a number that is only approximate is sound.
+  * `attributeStats` and the fields of `ColumnStat`), except from those of cached plans: see
+  * `HideCachedEstimates`. So a number that is only approximate is sound.
   */
 object OptimizerFacts {
 

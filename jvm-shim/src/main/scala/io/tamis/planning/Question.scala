@@ -1,7 +1,7 @@
 package io.tamis.planning
 
 import io.tamis.bridge.{AnyFailure, PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
-import io.tamis.conf.TamisConf
+import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{FileOptions, Listing, ReadFingerprint, Snapshots}
 import io.tamis.wire.{
   AutomaticIndex,
@@ -120,7 +120,8 @@ final class Question(
       AutomaticIndex(
         Question.columnsOfFiles(table.relation),
         TamisConf.indexAutoMaxFiles(conf),
-        math.min(1000L, TamisConf.timeoutMs(conf) / 4)
+        if (TamisConf.mode(conf) == Mode.Observe) 0L
+        else math.min(1000L, TamisConf.timeoutMs(conf) / 4)
       )
     )
 

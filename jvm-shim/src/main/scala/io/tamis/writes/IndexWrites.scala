@@ -22,7 +22,7 @@ import org.apache.spark.SparkContext
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.QueryExecution
 
-/** With `spark.tamis.index.auto`, has the files of a write indexed after it has ended well, so that
+/** Unless `spark.tamis.index.auto` is off, has the files of a write indexed after it has ended well, so that
   * already the first query finds them in an automatic index.
   *
   * A thread lists the directory that was written and sends the new files to the sidecar, which
