@@ -357,7 +357,7 @@ def test_location_without_an_index_has_no_entries(tmp_path: Path) -> None:
     ("command", "text"),
     [
         ("build", "Default: all columns."),
-        ("add", "Without --column, the new index describes all columns."),
+        ("add", "Without --column, the index describes all columns"),
     ],
 )
 def test_help_of_column_fits_the_command(command: str, text: str) -> None:

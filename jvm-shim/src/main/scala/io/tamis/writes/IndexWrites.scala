@@ -22,8 +22,8 @@ import org.apache.spark.SparkContext
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.QueryExecution
 
-/** Unless `spark.tamis.index.auto` is off, has the files of a write indexed after it has ended well, so that
-  * already the first query finds them in an automatic index.
+/** Unless `spark.tamis.index.auto` is off, has the files of a write indexed after it has ended
+  * well, so that already the first query finds them in an automatic index.
   *
   * A thread lists the directory that was written and sends the new files to the sidecar, which
   * reads their footers in the background. The write has ended before. What fails here, or is too
