@@ -234,6 +234,8 @@ class Indexes:
                         target=self._run, args=(slot, check), name="tamis index", daemon=True
                     ).start()
                     slot.running = running  # the thread needs the lock to end
+                elif known is None and slot.overdue is not None:
+                    return slot.overdue  # one query has waited for it already
             if known is not None and known.epoch == epoch:
                 return known.outcome  # old, but harmless: files are matched by their times
             if not running.wait(deadline - time.monotonic()):
