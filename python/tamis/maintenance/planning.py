@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.indexing.build.listing import shim_of
+from tamis.indexing.build.listing import conf_of, shim_of
 from tamis.indexing.format.row_sql import FLOATING
 from tamis.indexing.handle import Index, State
 from tamis.maintenance.proposals import Proposal, proposals
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.readwriter import DataFrameReader
 
-__all__ = ["maintain", "maintain_index", "steps_of"]
+__all__ = ["maintain", "maintain_index"]
 
 _HISTORY: Final = "spark.tamis.history.location"
 _INT96: Final = "INT96"
@@ -70,7 +70,8 @@ def maintain_index(
     index: Index, *, dry_run: bool = False, history: str | os.PathLike[str] | None = None
 ) -> Maintenance:
     """Maintain an index: see `maintain`."""
-    steps = steps_of(index, _scans(index.spark, history))
+    state = index.state()
+    steps = _steps(state, _scans(index.spark, history))
     plan = Maintenance(index.target, steps)
     if dry_run or not plan.worthwhile:
         return plan
@@ -83,57 +84,52 @@ def maintain_index(
             wanted.setdefault(str(step.name), []).append(step.kind)
     if plan.worthwhile[0].action != "record":
         # refresh() also restores what a deleted or damaged index recorded
-        index.refresh() if index.state().is_known else index.build()
+        index.refresh() if state.is_known else index.build()
     if columns or expressions:
         index.add(columns=columns, expressions=expressions)
     return Maintenance(index.target, steps, time.perf_counter() - started)
 
 
-def steps_of(index: Index, scans: pa.Table) -> tuple[Step, ...]:
+def _steps(state: State, scans: pa.Table) -> tuple[Step, ...]:
     """Return what maintenance of an index does.
 
     Args:
-        index: The index.
+        state: The table and its index.
         scans: The history.
     """
-    state = index.state()
-    listing = state.table.listing
-    every = np.arange(len(listing.snapshot.files))
-    steps = []
-    sizes: Sizes = state.table.column_bytes(every) if listing.reading is None else {}
-    whole = pc.sum(listing.snapshot.files.size).as_py() or 0
-    current = _step_of_files(state, sizes, whole)
-    if current is not None:
-        steps.append(current)
-    of_table = scans.filter(
-        pc.and_(
-            pc.equal(pc.list_value_length(scans.column("roots")), 1),
-            pc.equal(pc.list_element(_padded(scans.column("roots")), 0), listing.root),
-        )
-    )
+    root, files = state.table.listing.root, len(state.table.listing.snapshot.files)
+    is_of_table = [roots == [root] for roots in scans["roots"].to_pylist()]
+    of_table = scans.filter(pa.array(is_of_table, pa.bool_()))
     recent = of_table.slice(max(0, len(of_table) - _MOST_SCANS)).to_pylist()
     known = _recorded(state)
-    for each in proposals(recent, state.table):
-        if (each.kind, each.identity) not in known:
-            read = _bytes_of(each, sizes, whole, _fold(state))
-            steps.append(_step_of(each, len(every), read))
+    lacking = [
+        each for each in proposals(recent, state.table) if (each.kind, each.identity) not in known
+    ]
+    if not lacking and _is_up_to_date(state):
+        return ()  # without a job that reads footers
+    sizes: Sizes = {}
+    if state.table.listing.reading is None:
+        sizes = state.table.column_bytes(np.arange(files))
+    whole = pc.sum(state.table.listing.snapshot.files.size).as_py() or 0
+    steps = [] if _is_up_to_date(state) else [_step_of_files(state, sizes, whole)]
+    for each in lacking:
+        steps.append(_step_of(each, files, _bytes_of(each, sizes, whole, _fold(state))))
     return tuple(steps)
 
 
-def _padded(lists: pa.ChunkedArray) -> pa.ChunkedArray:
-    """Return lists with at least one element each, which `list_element` requires."""
-    return pa.chunked_array([[each or [None] for each in lists.to_pylist()]], lists.type)
+def _is_up_to_date(state: State) -> bool:
+    return state.is_current and state.staleness is not None and not state.staleness.is_stale
 
 
 def _scans(spark: SparkSession, history: str | os.PathLike[str] | None) -> pa.Table:
     shim = shim_of(spark)
     if shim is not None:
         shim.flushHistory(spark._jsparkSession)
-    return read_history(history or spark.conf.get(_HISTORY, None) or None)
+    return read_history(history or conf_of(spark, _HISTORY))
 
 
-def _step_of_files(state: State, sizes: Sizes, whole: int) -> Step | None:
-    """Return the step that brings the index up to date; None if it is."""
+def _step_of_files(state: State, sizes: Sizes, whole: int) -> Step:
+    """Return the step that brings the index up to date."""
     files = state.table.listing.snapshot.files
     leaves, fold = state.table.leaves, _fold(state)
     gaps = whole
@@ -147,8 +143,6 @@ def _step_of_files(state: State, sizes: Sizes, whole: int) -> Step | None:
     found = state.staleness
     if found is None or not state.is_current:
         return Step("build", len(files), gaps, added=len(files))
-    if not found.is_stale:
-        return None
     new = found.added + found.changed
     return Step(
         "refresh",

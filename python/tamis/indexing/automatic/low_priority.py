@@ -4,8 +4,9 @@ Reading many footers takes seconds of processor time. Queries of the driver need
 the same time, so the process starts a little later, and uses only what they leave. If the storage
 hangs, the process is killed.
 
-The process reads a pickled `Unindexed` from standard input. It writes a line after each commit, and
-the pickled result at the end. It ends if standard input does, that is, with this process.
+The process reads a pickled `Unindexed` from standard input. It writes a line whenever it has read
+some footers, and the pickled result at the end. It ends if standard input does, that is, with this
+process.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ __all__ = ["add_files"]
 _PAUSE: Final = 2.0
 #: Seconds after which a process that has read no file is killed.
 _HUNG: Final = 600.0
+#: The lines that the process writes.
+_PROGRESS: Final = b"read\n"
+_RESULT: Final = b"result\n"
 #: The imports take a third of a second, so the priority comes first. If memory is short, Linux ends
 #: this process before others. The JVM of libhdfs would reserve a quarter of the memory.
 _PROGRAM: Final = f"""
@@ -81,10 +85,6 @@ def add_files(wanted: Unindexed) -> tuple[int, FileKeys]:
         process.kill()
         with suppress(subprocess.TimeoutExpired):  # storage may block it in the kernel
             process.communicate(timeout=5)
-
-
-_PROGRESS: Final = b"read\n"
-_RESULT: Final = b"result\n"
 
 
 class _Watchdog:

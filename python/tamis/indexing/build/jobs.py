@@ -6,11 +6,11 @@ import os
 import sys
 import threading
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -100,13 +100,7 @@ def read_footers(
         case_sensitive=case_sensitive,
         settings=dict(settings),
     )
-    with _own_python(context):
-        # an RDD, since mapInArrow needs pandas
-        job = context.parallelize(streams, len(streams)).flatMap(lambda stream: read(stream))
-        # pickles the function and chooses the Python of the workers here rather than in collect
-        _ = job._jrdd
-    with progress_of(context, f"reading {len(ordinals)} footers"):
-        results = job.collect()
+    results = _collected(context, streams, read, f"reading {len(ordinals)} footers")
     return Harvest(
         _gathered([files for files, _ in results], [("ordinal", "ascending")]),
         _gathered(
@@ -125,15 +119,36 @@ def column_sizes(
     """
     context = spark.sparkContext
     read = partial(chunk_sizes.chunk_sizes, settings=dict(settings))
-    parts = max(1, min(len(uris), context.defaultParallelism))
-    with _own_python(context):
-        job = context.parallelize(list(uris), parts).mapPartitions(lambda part: [read(part)])
-        _ = job._jrdd  # as in read_footers
+    tasks = min(len(uris), context.defaultParallelism)
+    parts = [list(uris[k::tasks]) for k in range(tasks)]
     total: Counter[tuple[str, str]] = Counter()
-    with progress_of(context, f"reading the sizes of the columns of {len(uris)} files"):
-        for sizes in job.collect():
-            total.update(sizes)
+    what = f"reading the sizes of the columns of {len(uris)} files"
+    for sizes in _collected(context, parts, lambda part: [read(part)], what):
+        total.update(sizes)
     return dict(total)
+
+
+def _collected(
+    context: SparkContext,
+    parts: Sequence[Any],
+    read: Callable[[Any], Iterable[Any]],
+    what: str,
+) -> list[Any]:
+    """Return what a function returns for each part, computed by one task per part.
+
+    Args:
+        context: The context.
+        parts: The arguments of the function.
+        read: The function. Executors run it.
+        what: What the progress bar says.
+    """
+    with _own_python(context):
+        # an RDD, since mapInArrow needs pandas
+        job = context.parallelize(parts, len(parts)).flatMap(lambda part: read(part))
+        # pickles the function and chooses the Python of the workers here rather than in collect
+        _ = job._jrdd
+    with progress_of(context, what):
+        return job.collect()
 
 
 def read_rows(

@@ -189,7 +189,8 @@ class TableReader:
         """Return the statistics of the requested entries: see `rows`."""
         if not entries:
             return Recorded((), ())
-        problem = missing_library() if any(entry.kind == "ndv" for entry in entries) else None
+        needs_library = len(ordinals) and any(entry.kind == "ndv" for entry in entries)
+        problem = missing_library() if needs_library else None
         if problem is not None:
             warn_caller(
                 f"the index of {self._target} gets no numbers of distinct values of these files: "
