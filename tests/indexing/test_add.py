@@ -110,7 +110,7 @@ def test_changed_files_are_read(index: LocalIndex, root: Path, tmp_path: Path) -
 
 
 def test_bounds_of_a_column_with_gaps(index: LocalIndex, tmp_path: Path) -> None:
-    """Requested bounds are known of all files, and are no longer those of a gap."""
+    """Requested bounds are recorded for all files, and no longer fill a gap."""
     index.build()
     assert content(index)["gaps"] == ["x", "y"]
     assert what_is_read(index, lambda: index.add(columns={"x": "bounds"})) == ([], NAMES)

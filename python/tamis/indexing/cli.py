@@ -104,7 +104,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 _Columns: TypeAlias = list[str] | dict[str, list[str]] | None
 _Record: TypeAlias = "Callable[[Index, _Columns, list[str] | None, bool | None], None]"
 _GAPS: Final = (
-    "Record bounds from the rows for columns of which footers have no usable bounds, such as INT96 "
+    "Record bounds from the rows for columns without usable bounds in the footers, such as INT96 "
     "timestamps, FLOAT and DOUBLE."
 )
 

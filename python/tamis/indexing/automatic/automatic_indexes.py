@@ -95,7 +95,7 @@ class AutomaticIndexes:
         #: all files of an index, if they are many.
         self._failed: dict[tuple[str, int], float] = {}
         self._delayed: dict[Key, float] = {}
-        #: The last delay of each index of which no file can be read.
+        #: The last delay of each index whose files cannot be read.
         self._vain: dict[Key, float] = {}
         self._patience, self._refilled_at = _PATIENCE, clock()
         self._discarded: dict[Key, float] = {}

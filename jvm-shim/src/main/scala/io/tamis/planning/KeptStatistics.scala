@@ -98,7 +98,7 @@ object KeptStatistics {
     conjuncts
       .reduceLeftOption(And(_, _))
       .flatMap { c =>
-        // it fails for TIMESTAMP_NTZ, NaN and infinity, of which ANALYZE TABLE has statistics
+        // it fails for TIMESTAMP_NTZ, NaN and infinity, which ANALYZE TABLE records
         Try(FilterEstimation(Filter(c, AnalyzedColumns(columns, before))).estimate).toOption.flatten
       }
       .getOrElse(before)

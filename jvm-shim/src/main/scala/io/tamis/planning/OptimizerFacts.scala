@@ -56,7 +56,7 @@ object OptimizerFacts {
     }
   }
 
-  /** The types of which ANALYZE TABLE records statistics and an index has them. */
+  /** Whether both ANALYZE TABLE and an index can record statistics of this type. */
   private def canDescribe(t: DataType): Boolean = t match {
     case _: NumericType | BooleanType | DateType | TimestampType | TimestampNTZType => true
     case StringType | BinaryType                                                    => true

@@ -13,9 +13,9 @@ import org.apache.spark.sql.execution.columnar.InMemoryRelation
   * Spark takes the number of rows of a cached plan for the real one when the cache has been filled,
   * and replaces joins with an empty relation by it (AQEPropagateEmptyRelation). If a partition was
   * cached twice, as after the loss of an executor, InMemoryRelation still returns the estimate of
-  * the optimizer (`isCachedRDDLoaded` compares numbers of partitions, in 4.0 to 4.3). An estimate
-  * that is not 0 for an empty relation, or the other way round, would change the result. Without
-  * statistics of tamis or of ANALYZE TABLE there is no such estimate.
+  * the optimizer (`isCachedRDDLoaded` compares numbers of partitions, in 4.0 to 4.3). A wrong
+  * estimate of 0, or one above 0 for an empty relation, would change the result. Plain Spark makes
+  * no such estimate unless ANALYZE TABLE has run.
   */
 object HideCachedEstimates extends Rule[LogicalPlan] with AdaptiveSparkPlanHelper {
   override def apply(plan: LogicalPlan): LogicalPlan = {
