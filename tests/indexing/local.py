@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 
 from tamis.evaluation.domain.edge_values import edge_of
 from tamis.expr.types import DataType
-from tamis.indexing.build.footer_gaps import fill
 from tamis.indexing.build.listing import TableListing
+from tamis.indexing.build.rows.footer_gaps import fill
 from tamis.indexing.build.table_reader import TableReader
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
 from tamis.indexing.executor.executor_job import files_table, harvest, row_groups_table

@@ -12,9 +12,9 @@ from pyspark.sql.types import DoubleType, LongType, StructField, StructType
 from typer.testing import CliRunner
 
 import tamis
-from tamis.indexing.build import row_aggregation
-from tamis.indexing.build.footer_gaps import fill, gap_entries, has_gap
-from tamis.indexing.build.row_bounds import unknown_bounds
+from tamis.indexing.build.rows import row_aggregation
+from tamis.indexing.build.rows.footer_gaps import fill, gap_entries, has_gap
+from tamis.indexing.build.rows.row_bounds import unknown_bounds
 from tamis.indexing.cli import app
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type, leaves_of
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics

@@ -27,7 +27,7 @@ import pytest
 
 from tamis.evaluation.domain.edge_values import edge_of
 from tamis.expr.types import DataType
-from tamis.indexing.build.row_bounds import bounds_at
+from tamis.indexing.build.rows.row_bounds import bounds_at
 from tamis.indexing.format import blooms, distinct_sketches, value_lists
 from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.hashing import hashes_of

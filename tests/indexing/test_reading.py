@@ -15,7 +15,7 @@ import pytest
 from tamis.expr.nodes import Column, Expr, IsNull, Not
 from tamis.expr.types import DOUBLE, FLOAT, LONG
 from tamis.indexing.build.listing import TableListing
-from tamis.indexing.build.row_columns import row_leaves
+from tamis.indexing.build.rows.row_columns import row_leaves
 from tamis.indexing.read.command_options import command_options, ddl_of
 from tamis.indexing.read.reader_options import (
     Reading,

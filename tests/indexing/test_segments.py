@@ -23,7 +23,7 @@ from tamis.expr.types import LONG
 from tamis.files.columns import plain
 from tamis.indexing.build import segments
 from tamis.indexing.build.listing import TableListing
-from tamis.indexing.build.row_aggregation import Job
+from tamis.indexing.build.rows.row_aggregation import Job
 from tamis.indexing.format import store as stores
 from tamis.indexing.format.layout import FILES, ROW_GROUPS, Pointer, seal
 from tamis.indexing.format.row_statistics import load, recording_of

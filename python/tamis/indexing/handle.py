@@ -32,7 +32,7 @@ from tamis.indexing.build.listing import (
     list_table,
     storage_settings,
 )
-from tamis.indexing.build.row_job import CHANGED
+from tamis.indexing.build.rows.row_job import CHANGED
 from tamis.indexing.build.segments import append, in_order, present, with_earlier
 from tamis.indexing.build.table_reader import TableReader
 from tamis.indexing.build.update import update

@@ -21,12 +21,12 @@ from pyspark.sql.classic.dataframe import DataFrame
 
 from tamis.errors import StatisticsIndexError
 from tamis.indexing import storage
-from tamis.indexing.build import footer_gaps, row_aggregation
-from tamis.indexing.build.csv_quotes import plain_lines
 from tamis.indexing.build.listing import TableListing, shim_of
 from tamis.indexing.build.progress import progress_of
-from tamis.indexing.build.row_bounds import unknown_bounds
-from tamis.indexing.build.row_job import harvest_rows, no_row_groups
+from tamis.indexing.build.rows import footer_gaps, row_aggregation
+from tamis.indexing.build.rows.csv_quotes import plain_lines
+from tamis.indexing.build.rows.row_bounds import unknown_bounds
+from tamis.indexing.build.rows.row_job import harvest_rows, no_row_groups
 from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.executor import (
     chunk_sizes,

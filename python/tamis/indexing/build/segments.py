@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from tamis.indexing.build.current_index import load_segments
 from tamis.indexing.build.generation import MAX_PROBLEMS, Generation
-from tamis.indexing.build.row_bounds import unknown_bounds
+from tamis.indexing.build.rows.row_bounds import unknown_bounds
 from tamis.indexing.format.entry_statistics import Recorded
 from tamis.indexing.format.layout import ColumnEntry, Pointer, Segment, Totals, now
 from tamis.indexing.format.recording_spec import Entry

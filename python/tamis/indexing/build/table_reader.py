@@ -11,10 +11,10 @@ import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError, warn_caller
 from tamis.expr.nodes import Expr
-from tamis.indexing.build.footer_gaps import gap_entries
 from tamis.indexing.build.generation import Generation, assemble
 from tamis.indexing.build.listing import TableListing, parse_value, storage_settings
-from tamis.indexing.build.row_columns import is_of_reader, readable_schema, row_leaves
+from tamis.indexing.build.rows.footer_gaps import gap_entries
+from tamis.indexing.build.rows.row_columns import is_of_reader, readable_schema, row_leaves
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.format.distinct_sketches import missing_library
 from tamis.indexing.format.entry_statistics import Recorded, RowStatistics, timed

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.indexing.build.current_index import Held, load_segments
-from tamis.indexing.build.footer_gaps import has_gap
 from tamis.indexing.build.generation import Generation, assemble, merge
-from tamis.indexing.build.row_bounds import unknown_bounds
+from tamis.indexing.build.rows.footer_gaps import has_gap
+from tamis.indexing.build.rows.row_bounds import unknown_bounds
 from tamis.indexing.build.table_reader import TableReader
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.format.entry_statistics import Columns, Recorded

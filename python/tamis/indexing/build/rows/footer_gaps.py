@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.errors import StatisticsIndexError
-from tamis.indexing.build.row_bounds import unknown_bounds
+from tamis.indexing.build.rows.row_bounds import unknown_bounds
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.recording_spec import Entry, Schema, column_entry

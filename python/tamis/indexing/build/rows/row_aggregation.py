@@ -25,10 +25,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError
-from tamis.indexing.build.row_bounds import bounds_at, unknown_bounds
-from tamis.indexing.build.sketch_job_result import SketchJobResult
+from tamis.indexing.build.rows.row_bounds import bounds_at, unknown_bounds
+from tamis.indexing.build.rows.sketch_job_result import SketchJobResult
+from tamis.indexing.build.rows.value_job_result import ValueJobResult
 from tamis.indexing.build.spark_errors import causes
-from tamis.indexing.build.value_job_result import ValueJobResult
 from tamis.indexing.format import blooms, value_lists
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.recording_spec import Entry

@@ -17,9 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.expr.sql import identifier
-from tamis.indexing.build.csv_quotes import SUSPICIOUS
-from tamis.indexing.build.row_aggregation import Job, Watch, failed
-from tamis.indexing.build.row_bounds import bounds_at, kinds_of
+from tamis.indexing.build.rows.csv_quotes import SUSPICIOUS
+from tamis.indexing.build.rows.row_aggregation import Job, Watch, failed
+from tamis.indexing.build.rows.row_bounds import bounds_at, kinds_of
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.executor.executor_job import row_groups_table
 from tamis.indexing.format.recording_spec import Entry, Schema, column_entry

@@ -1,0 +1,1 @@
+"""The statistics that Spark jobs compute from rows."""
