@@ -184,13 +184,14 @@ def serve_airport(
         bool,
         typer.Option(
             "--locations",
-            help="Let clients read files themselves: they need the same paths and permissions.",
+            help="Let clients read the files themselves. They need the same paths and permissions "
+            "as the server.",
         ),
     ] = False,
 ) -> None:
     """Serve tables of Parquet files to DuckDB, Spark and other Airport clients.
 
-    Airport is the protocol of DuckDB's extension of this name, over Arrow
+    Airport is the protocol of DuckDB's airport extension, based on Arrow
     Flight. Prints the location when clients can connect, and runs until Ctrl-C or
     SIGTERM. Needs no Spark. Clients receive only the row groups that can hold
     matching rows. Tables are directories of Parquet files, Delta tables and
@@ -232,12 +233,12 @@ def serve_vgi(
     """Serve tables of Parquet files as a VGI worker.
 
     VGI is a protocol for workers that provide tables and table functions
-    (https://github.com/Query-farm/vgi). Without --http it is a worker process:
-    the client starts it and ends it.
+    (https://github.com/Query-farm/vgi). Without --http, this command is a worker
+    process that the client starts and ends.
     With --http it prints PORT:<number> when clients can connect, and runs
     until Ctrl-C or SIGTERM. Needs no Spark. Clients receive only the rows that
-    pass their filters, from the row groups that can hold such rows. Tables are
-    as for serve-airport.
+    pass their filters, from the row groups that can hold such rows. Tables can be
+    of the same kinds as for serve-airport.
 
     Example: python -m tamis serve-vgi --http orders=/data/orders
     """

@@ -38,17 +38,17 @@ def changed(**fields: Any) -> Reading:
 
 
 DIFFERENT = [
-    (changed(format="json"), "the format was csv and is json"),
-    (changed(schema=spark_schema(a="string")), "column a was long and is string"),
+    (changed(format="json"), "the format was csv and now is json"),
+    (changed(schema=spark_schema(a="string")), "column a was long and now is string"),
     (changed(schema=spark_schema(a="string", b="long")), "is string, column b was added"),
-    (changed(schema=spark_schema(a={"b": "long"})), "column a was long and is struct"),
+    (changed(schema=spark_schema(a={"b": "long"})), "column a was long and now is struct"),
     (changed(schema="nonsense"), "column a was removed"),
     (changed(partitions=spark_schema(p="long")), "partition column p was added"),
-    (changed(options={}), "option sep was ; and is not set"),
-    (changed(options={"sep": "\n"}), r"option sep was ; and is \n"),
-    (changed(options={"sep": ";", "quote": "'"}), "option quote was not set and is '"),
-    (changed(confs={"zone": "CET"}), "zone was UTC and is CET"),
-    (changed(machine={"java": "21"}), "the driver's java was 17 and is 21"),
+    (changed(options={}), "option sep was ; and now is not set"),
+    (changed(options={"sep": "\n"}), r"option sep was ; and now is \n"),
+    (changed(options={"sep": ";", "quote": "'"}), "option quote was not set and now is '"),
+    (changed(confs={"zone": "CET"}), "zone was UTC and now is CET"),
+    (changed(machine={"java": "21"}), "the driver's java was 17 and now is 21"),
     (changed(options={str(k): "x" for k in range(5)}), ", and 3 more"),
 ]
 
@@ -269,11 +269,11 @@ def test_refresh_rebuilds_after_a_change_of_the_reading(index: IndexOfReading) -
     index.refresh()
     assert index.read == []
     index.reading = changed(options={})
-    assert index.describe().unusable_because == "option sep was ; and is not set"
+    assert index.describe().unusable_because == "option sep was ; and now is not set"
     index.refresh()
     assert index.read == ["0.parquet"]
     assert index.describe().unusable_because is None
     index.reading = None
-    assert index.describe().unusable_because == "the format was csv and is parquet"
+    assert index.describe().unusable_because == "the format was csv and now is parquet"
     index.refresh()
     assert index.describe().to_dict()["format"] == "parquet"

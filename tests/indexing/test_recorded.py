@@ -381,7 +381,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
         "'blom' is not a kind of statistics.*'bounds', 'bloom', 'values', 'ndv'",
     ),
     ({"columns": {"part": "ndv"}}, "part is a partition column"),
-    ({"expressions": {"upper(kind)": "ndv"}}, "'ndv' is recorded of columns only"),
+    ({"expressions": {"upper(kind)": "ndv"}}, "'ndv' is recorded for columns only"),
     ({"columns": {"part": "values"}}, "part is a partition column"),
     ({"columns": "id"}, "take lists"),
     ({"expressions": ["uper(kind)"]}, "uper.*write it as in a SELECT"),

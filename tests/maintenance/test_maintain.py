@@ -80,7 +80,7 @@ def test_what_queries_lacked_is_recorded(
     step = planned.steps[0]
     assert (step.files, step.scans, step.lost_files) == (FILES, 2, 2 * (FILES - 1))
     assert 0 < step.read_bytes < step.lost_bytes
-    assert "2 recorded scans needlessly read up to" in str(planned)
+    assert "2 scans in the history read up to" in str(planned)
     assert planned.seconds is None
     assert query(spark, path) == [FILES, FILES]
 

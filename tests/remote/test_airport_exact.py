@@ -88,7 +88,7 @@ def test_server_that_refuses_filters_applies_none_exactly() -> None:
 def test_required_filter_that_is_not_applied_is_an_error(required: tuple[Any, ...]) -> None:
     with (
         serving(served(declares=1)) as server,
-        pytest.raises(RemoteError, match="no longer declares every filter as applied exactly"),
+        pytest.raises(RemoteError, match="has withdrawn its declaration"),
     ):
         source(server).tasks(ReadRequest(("n",), required=required))
 

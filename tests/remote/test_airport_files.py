@@ -177,8 +177,8 @@ def test_planner_reads_footers_with_the_settings_of_the_session(
             assert frame.where("n > 15").count() == 0
             assert bucket.keys == {"the-access-key"}
             says = (
-                f"the table main.t of the Airport server {server.uri}: listing the Parquet files "
-                "that the server refers to failed"
+                f"the table main.t of the Airport server {server.uri}: cannot list the Parquet "
+                "files that the server refers to"
             )
             with pytest.raises(Exception, match=re.escape(says)) as error:
                 frame.where("n > 5").count()

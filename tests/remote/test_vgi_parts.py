@@ -595,7 +595,7 @@ def test_columns_of_files_are_found_in_any_letter_case(tmp_path: Path) -> None:
     assert read("name", "Name", "x", "X", "other") == [
         {"name": 1, "Name": 1, "x": 2, "X": 3, "other": None}
     ]
-    with pytest.raises(RuntimeError, match="has 2 columns named YY in some letter case"):
+    with pytest.raises(RuntimeError, match="has 2 columns that differ from YY only in case"):
         read("YY")
 
 

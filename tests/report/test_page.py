@@ -171,7 +171,10 @@ def test_command_for_selected_tables(tmp_path: Path) -> None:
     assert json.loads(table_names("b.t1", "t2").stdout)["scans"] == 6
     none = table_names("orders", "T1")
     assert (none.returncode, none.stdout) == (1, "")
-    assert "no table of the history has orders or T1 in its name: its tables are" in none.stderr
+    assert (
+        "no table of the history has orders or T1 in its name: the tables of the history are"
+        in none.stderr
+    )
 
 
 def test_command_with_a_missing_directory_is_an_error(tmp_path: Path) -> None:

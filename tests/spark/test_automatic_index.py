@@ -148,7 +148,7 @@ def test_description(spark: SparkSession, table: str, same: Same) -> None:
     assert description.is_automatic
     assert description.to_dict()["staleness"] == {"fresh": 10, "changed": 0, "added": 0, "gone": 0}
     assert ", automatic, built " in str(description)
-    assert "not in it" not in str(description)
+    assert "the index lacks" not in str(description)
 
     index.build()
     spark.sql("INSERT INTO t VALUES (5000, 99, 'x')")
@@ -174,6 +174,6 @@ def test_description_of_an_automatic_index_that_lacks_files(
     spark.conf.set("spark.tamis.index.auto", "footers")
     text = str(tamis.index(spark, table).describe())
     assert (
-        "files of the table that are not in it: 1. The next query that has to read them adds"
+        "files of the table that the index lacks: 1. The next query that has to read them adds"
         in text
     )

@@ -24,7 +24,7 @@ class Capabilities:
     Attributes:
         statistics: The columns whose minimum and maximum are known per file (dots for struct
             fields).
-        null_counts: The columns whose number of NULLs is known. None means the same columns.
+        null_counts: The columns whose number of NULLs is known. None: those of `statistics`.
         partition_spec: The partition fields. The partition value of a file is assumed to be known
             here; `evaluate` checks it.
         expressions: The keys (`Call.key`, `Opaque.key`) of expressions that have recorded

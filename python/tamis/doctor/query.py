@@ -48,8 +48,8 @@ def main(directory: Path) -> None:
     wire = shim.wireVersion()
     if wire != VERSION:
         text = (
-            f"the jar that Spark loaded uses version {wire} of the wire protocol, this package "
-            f"version {VERSION}"
+            f"the jar that Spark loaded uses version {wire} of the wire protocol, but "
+            f"this package uses version {VERSION}"
         )
         _say(failed("extension", text, _REINSTALL))
         return

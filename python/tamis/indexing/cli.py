@@ -265,7 +265,7 @@ def list_indexes(
         typer.echo(f"{entry['written']}  {entry['root']}")
     if not indexes:
         typer.echo(
-            "no index that this user built inside a table on this machine: to list the indexes at "
+            "this user has built no index inside a table on this machine: to list the indexes at "
             "spark.tamis.index.location, pass --location"
             if location is None
             else "no index at this location"

@@ -76,7 +76,7 @@ class Description:
             built, now = (
                 "parquet" if each is None else each.format for each in (self.built_for, self.now)
             )
-            return f"the format was {built} and is {now}"
+            return f"the format was {built} and now is {now}"
         return difference(self.built_for, self.now)
 
     def to_dict(self) -> dict[str, Any]:
@@ -194,7 +194,7 @@ class Description:
         if self.is_automatic and (staleness.changed or staleness.added):
             missing = staleness.changed + staleness.added
             head.append(
-                f"files of the table that are not in it: {missing:,}. The next query that has to "
+                f"files of the table that the index lacks: {missing:,}. The next query that has to "
                 "read them adds them."
             )
         elif staleness.is_stale and not self.is_automatic:

@@ -135,12 +135,12 @@ class Index:
                 stands for all of its fields).
                 A mapping says what to record of columns from the rows, in addition to the footer
                 statistics of all columns: "bounds" (for columns whose footers have no bounds, such
-                as INT96 timestamps, or truncated ones), "bloom" (for = and IN), "values" (for =,
-                IN, <> and NOT IN, in files with at most 1000 distinct values), "ndv" (the number of
-                distinct values, for spark.sql.cbo.enabled), or a list of these.
+                as INT96 timestamps, or have truncated ones), "bloom" (for = and IN), "values"
+                (for =, IN, <> and NOT IN, in files with at most 1000 distinct values), "ndv" (the
+                number of distinct values, for spark.sql.cbo.enabled), or a list of these.
             expressions: SQL of deterministic expressions over the columns of a row. A list records
-                "bounds" and "values" of them, a mapping the kinds that it names. Queries may spell
-                them differently: an expression is identified by what it computes.
+                "bounds" and "values" of each. A mapping records the kinds that it names. Queries
+                may spell them differently: an expression is identified by what it computes.
             fill_gaps: Whether to record bounds where the footers of Parquet files do not suffice.
                 If False, and nothing else is recorded from the rows, only footers are read.
 
@@ -159,8 +159,8 @@ class Index:
     ) -> Index:
         """Refresh the index, and record these statistics in addition to what it holds.
 
-        The arguments are those of `build`. Only the new statistics are read of files that the index
-        describes already. Bounds of columns whose footers do not suffice are read again if they
+        The arguments are those of `build`. For files that the index already describes, only the new
+        statistics are read. Bounds of columns whose footers do not suffice are read again if they
         could not be read before. All files are read again in the cases that `refresh` names, and if
         the list of described columns changes. An index that is missing or damaged is built. If an
         overwrite of the table deleted the index, the new index also holds what the deleted one
@@ -266,10 +266,10 @@ class Index:
 
         The index keeps what its build requested, even if an overwrite of the table deleted the
         index together with the files. All files are read if the index is missing or damaged, if an
-        older version wrote it in another format, and if the table has new columns or columns of
-        other types. If there is neither an index nor a list of what an earlier one recorded, it is
-        built as by `build` without arguments, with a warning. Columns that were dropped from the
-        table cause a warning, too.
+        older version wrote it in another format, or if the table has new columns or columns of
+        other types. If there is neither an index nor a list of what an earlier one recorded, the
+        index is built as `build` builds it without arguments, with a warning. Columns that were
+        dropped from the table cause a warning, too.
         """
         for _ in range(_ATTEMPTS):
             if self._try_to_refresh():
@@ -392,7 +392,7 @@ class Index:
     def describe(self) -> Description:
         """Return what the index holds, and how many files have changed since it was built.
 
-        If the table has only an automatic index, this is what that index holds.
+        If the table has only an automatic index, describe that one.
         """
         listing = self._list()
         store = self._store(listing)
@@ -606,8 +606,8 @@ class Index:
             yield
         except OSError as problem:
             raise StatisticsIndexError(
-                f"the index cannot be written to {store.uri} ({problem}): make it writable, or set "
-                "spark.tamis.index.location to a directory that is writable"
+                f"the index cannot be written to {store.uri} ({problem}): make this directory "
+                "writable, or set spark.tamis.index.location to a writable directory"
             ) from problem
 
     def _finish(self, listing: TableListing, store: Store, before: Pointer | None) -> None:
@@ -627,7 +627,7 @@ class State:
         held: What the index holds. None: there is none, or it is damaged.
         staleness: How the indexed files compare with those of the table; None without an index.
         is_current: Whether the index describes the present columns, as this version of tamis does.
-        is_known: Whether it is known what the index shall hold, also if there is none.
+        is_known: Whether it is known what the index should record, even if there is none.
     """
 
     table: TableReader

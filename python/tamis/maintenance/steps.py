@@ -72,8 +72,8 @@ class Step:
         assert self.kind is not None
         return (
             f"record {_KINDS[self.kind].format(self.name)}: reads about {size(self.read_bytes)} of "
-            f"{files}; without them, {count(self.scans, 'recorded scan')} needlessly read up to "
-            f"{size(self.lost_bytes)} and opened up to {count(self.lost_files, 'file')}"
+            f"{files}; without them, {count(self.scans, 'scan')} in the history read up to "
+            f"{size(self.lost_bytes)} and opened up to {count(self.lost_files, 'file')} needlessly"
         )
 
 

@@ -60,5 +60,5 @@ def _stored_name(name: str, stored: list[str]) -> str | None:
         return name
     alike = [each for each in stored if each.lower() == name.lower()]
     if len(alike) > 1:
-        raise ValueError(f"the file has {len(alike)} columns named {name} in some letter case")
+        raise ValueError(f"the file has {len(alike)} columns that differ from {name} only in case")
     return alike[0] if alike else None

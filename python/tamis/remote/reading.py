@@ -49,8 +49,8 @@ def read_airport(
     Raises:
         RemoteError: The table cannot be found, or Spark has no type for one of its columns. The
             message names the server, the table and the step. With Spark Connect it is a
-            pyspark.errors.AnalysisException. Errors of the server while a query runs end it with
-            a PythonException or a SparkException.
+            pyspark.errors.AnalysisException. If the server fails while
+            a query runs, the query ends with a PythonException or a SparkException.
 
     Example:
         tamis.read_airport(spark, "grpc://localhost:8815", "main", "orders").count()
@@ -96,7 +96,7 @@ def read_vgi(
         catalog: The name of the catalog, if the worker has several.
         schema: The path of the schema, with dots; by default the default schema of the catalog.
         token: A bearer token, for URLs only. It appears in no plan, log or error.
-        filters: `exact`: the worker gets filters, and Spark does not apply again those that the
+        filters: `exact`: the worker gets filters, and Spark does not reapply the ones that the
             worker promises to apply exactly. `advisory`: the worker gets filters, and Spark applies
             all of them again. `off`: the worker gets no filters.
 

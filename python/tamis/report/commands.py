@@ -91,7 +91,7 @@ def _of_tables(history: pa.Table, wanted: list[str]) -> pa.Table:
     chosen = [each for each in names.unique().to_pylist() if any(t in each for t in wanted)]
     if not chosen:
         raise TamisError(
-            f"no table of the history has {' or '.join(wanted)} in its name: "
-            f"its tables are {some_of(sorted(names.unique().to_pylist()), _SHOWN)}"
+            f"no table of the history has {' or '.join(wanted)} in its name: the tables of the "
+            f"history are {some_of(sorted(names.unique().to_pylist()), _SHOWN)}"
         )
     return history.filter(pc.is_in(names, pa.array(chosen, names.type)))

@@ -40,8 +40,8 @@ class Explanation:
         no scan is left.
 
         Sizes are in bytes. None means not known; for row groups also that they were not evaluated.
-        The kept bytes and rows are those of the row groups that are read, the kept files those that
-        are opened. `pushdown` is "exact", "inexact" or "unsupported". `pruned_…` is what the
+        The kept bytes and rows are those of the row groups that are read. The kept files are those
+        that are opened. `pushdown` is "exact", "inexact" or "unsupported". `pruned_…` is what the
         conjunct prunes on its own, out of the whole table; `added_…` is what it prunes beyond the
         conjuncts before it. A reason is None, or has "code", "text" and "fix" (None if there is no
         fix); see docs/reasons.md. In `left_to_spark`, "reason" is one sentence, and "reasons" has

@@ -63,9 +63,9 @@ def _nothing(source: str) -> str:
     return f"""<p class="soft">The history in {escape(source)} is empty: no scan has been recorded.
 </p>
 <p>A scan is recorded a few seconds after its query has ended, if <code>spark.tamis.enabled</code>
-and <code>spark.tamis.history.enabled</code> are true. Plans that are only explained are not
-recorded. If <code>spark.tamis.history.location</code> is set, pass that directory:
-<code>python -m tamis report --history DIR</code>.</p>"""
+and <code>spark.tamis.history.enabled</code> are true and <code>spark.tamis.mode</code> is not off.
+Plans that are only explained are not recorded. If <code>spark.tamis.history.location</code> is set,
+pass that directory: <code>python -m tamis report --history DIR</code>.</p>"""
 
 
 def _body(report: Findings, source: str) -> Iterator[str]:
@@ -120,7 +120,7 @@ def _audits(audits: Audits) -> str:
         return ""
     parts = [f"{audits.passed:,} of {count(scans, 'audited scan')} passed"]
     if audits.failed:
-        parts.append(f"{audits.failed:,} could not be audited")
+        parts.append(f"{audits.failed:,} could not be checked")
     text = f"{', '.join(parts)}; {count(audits.files, 'file')} read by the audit."
     if not audits.disagreements:
         return f'<h2>The audit</h2><p class="soft">{text} No wrong row was found.</p>'
@@ -139,7 +139,7 @@ def _audits(audits: Audits) -> str:
 _CAUSES: Final = (
     ("coarse", "The ranges of the files overlap: the rows are in no useful order."),
     ("missing", "Most files that were read have no statistics of the column."),
-    ("stale", "There is an index, but most files that were read are newer."),
+    ("stale", "There is an index, but most files that were read are newer than the index."),
     ("opaque", "tamis cannot use statistics for the predicate as a whole; its reason says why."),
 )
 
@@ -209,7 +209,7 @@ def _because(each: Predicate) -> str:
 def _worth(columns: Sequence[ColumnUse]) -> str:
     about = (
         '<p class="soft">Ranked by what was read and then dropped by filters on the column. What a '
-        "perfect layout would read as well is not counted. In a perfect layout, separate files "
+        "perfect layout would also read is not counted. In a perfect layout, separate files "
         "hold the matching rows, and a scan reads only these files. If a scan filters by several "
         "columns, all that it read needlessly counts for each of them. "
         "&ldquo;Bytes, column alone&rdquo; counts only scans that filter by no other column. "

@@ -177,6 +177,6 @@ def _no_such_column(scans: Sequence[dict[str, Any]], names: Sequence[str]) -> Ta
             )
     tables = ", ".join(dict.fromkeys(scan["table"] for scan in scans))
     return TamisError(
-        f"the query reads {tables}, but no table with all of these columns: {', '.join(names)}. "
-        "Pass columns of one table."
+        f"none of the tables that the query reads ({tables}) has all of these columns: "
+        f"{', '.join(names)}. Pass columns of one table."
     )

@@ -84,7 +84,7 @@ def to_markdown() -> str:
         Knowledge.PREFIX: "compares the bounds with the beginning of the pattern, or uses the "
         "prefix that all strings of a file share",
         Knowledge.POINT: "computed where all values of a file are equal; otherwise not known",
-        Knowledge.CHOICE: "lies within the bounds of all arguments that can be chosen",
+        Knowledge.CHOICE: "lies within the combined range of the arguments that can be chosen",
     }
     lines = [
         "# Operators and functions",

@@ -64,9 +64,9 @@ class Contract:
         monotone: The function itself, or one that computes the same. It is non-decreasing in its
             argument (non-increasing if `increasing=False`), so it maps edges to edges.
         image: `(lower, upper, *constants) -> (lower, upper)` or None. For every x between the given
-            edges, f(x) lies between the returned edges. A None instead of the pair, or in it, means
-            not known.
-        increasing: False: `monotone` is non-increasing.
+            edges, f(x) lies between the returned edges. None in place of the pair or of one of
+            its edges means not known.
+        increasing: Whether `monotone` is non-decreasing. If False, it is non-increasing.
         argument: The position of the argument that varies, counted from 0.
         types: The SQL types of that argument for which the contract holds (`["BIGINT"]`). The
             default is the annotation of `monotone`, or all types. Only the family counts: a

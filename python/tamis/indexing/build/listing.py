@@ -25,6 +25,8 @@ _HADOOP = "spark.hadoop."
 
 # Texts in the errors that Spark raises if it finds files of another format, or none.
 _NOT_PARQUET: Final = ("UNABLE_TO_INFER_SCHEMA", "CANNOT_READ_FILE_FOOTER", "is not a Parquet file")
+# Texts in the errors of the shim that need no further advice.
+_SAYS_WHAT_TO_DO: Final = ("no statistics index can be built", "Pass the path of the directory")
 #: The number of root directories that an error names.
 _SHOWN: Final = 3
 _READER: Final = (
@@ -167,6 +169,8 @@ def not_listed(target: str, problem: Exception, reads_parquet: bool) -> Statisti
     text = f"{target} cannot be listed ({causes(problem)})"
     if reads_parquet and any(mark in str(problem) for mark in _NOT_PARQUET):
         return StatisticsIndexError(text + _READER, shell=text + _READER_IN_SHELL)
+    if any(mark in str(problem) for mark in _SAYS_WHAT_TO_DO):
+        return StatisticsIndexError(text)
     return StatisticsIndexError(f"{text}: check the path or the name of the table")
 
 

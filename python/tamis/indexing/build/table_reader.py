@@ -38,9 +38,9 @@ _OF_ORC: Final = (
     "cannot be recorded: leave it out"
 )
 _OF_TEXT: Final = (
-    "reads a date or timestamp of a text file. Its value may depend on the current day (10:30 is a "
-    "time of today), so it cannot be recorded: set the option timestampFormat of the reader, and "
-    "do not use the time parser policy LEGACY, or leave it out"
+    "reads a date or timestamp of a text file. Its value may depend on the current day (Spark "
+    "reads 10:30 as a time of today), so it cannot be recorded: set the option timestampFormat of "
+    "the reader, and do not use the time parser policy LEGACY, or leave it out"
 )
 
 
@@ -193,7 +193,8 @@ class TableReader:
         problem = missing_library() if needs_library else None
         if problem is not None:
             warn_caller(
-                f"the index of {self._target} gets no numbers of distinct values of these files: "
+                f"the index of {self._target} lacks numbers of distinct values of the "
+                f"files that were read: "
                 f"{problem}. Everything else is indexed."
             )
         rows = self._aggregate(ordinals, files, entries)
@@ -218,9 +219,10 @@ class TableReader:
         filled, more, problems = self._fill_gaps(ordinals, files, candidates, known)
         for why, names in problems.items():
             warn_caller(
-                f"the footers of {', '.join(names)} do not suffice, and the index of "
-                f"{self._target} lacks bounds from their rows ({why}). Everything else is indexed. "
-                "To try again, run add(); to leave these columns out, pass fill_gaps=False.",
+                f"the footers of {', '.join(names)} do not suffice, and bounds could not be "
+                f"recorded from the rows ({why}), so the index of {self._target} lacks them. "
+                "Everything else is indexed. To try again, run add(); to leave these columns out, "
+                "pass fill_gaps=False.",
             )
         return Recorded(timed(filled, more), more.parts)
 

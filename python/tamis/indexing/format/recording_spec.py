@@ -158,8 +158,8 @@ def _kinds(argument: str, wanted: Mapping[str, Kinds]) -> dict[str, tuple[str, .
                 )
             if kind == "ndv" and argument == "expressions":
                 raise StatisticsIndexError(
-                    f"expressions: {name}: 'ndv' is recorded of columns only, because Spark has no "
-                    "statistics of expressions: leave it out"
+                    f"expressions: {name}: 'ndv' is recorded for columns only, because Spark has "
+                    "no statistics of expressions: leave it out"
                 )
         result[name] = tuple(kind for kind in KINDS if kind in chosen)
     return result

@@ -101,7 +101,7 @@ def refusal(reading: Reading, overlapping: bool) -> str | None:
     'mode FAILFAST makes rows depend on the columns that a query reads: use mode PERMISSIVE'
     """
     if reading.format not in FORMATS:
-        return f"files of {reading.format} are not indexed, only Parquet, ORC, CSV and JSON"
+        return f"{reading.format} files cannot be indexed, only Parquet, ORC, CSV and JSON files"
     if overlapping:
         return "a partition column is also a column of the files: rename one of them"
     options = reading.options
@@ -163,7 +163,7 @@ def difference(built: Reading, now: Reading) -> str | None:
 
     >>> a = Reading("csv", "", "", {"sep": ";"}, {}, {})
     >>> difference(a, msgspec.structs.replace(a, options={}))
-    'option sep was ; and is not set'
+    'option sep was ; and now is not set'
     """
     differences = list(_differences(built, now))
     if not differences:
@@ -174,7 +174,7 @@ def difference(built: Reading, now: Reading) -> str | None:
 
 def _differences(built: Reading, now: Reading) -> Iterator[str]:
     if built.format != now.format:
-        yield f"the format was {built.format} and is {now.format}"
+        yield f"the format was {built.format} and now is {now.format}"
     if built.schema != now.schema:
         yield from _columns("column", built.schema, now.schema)
     if built.partitions != now.partitions:
@@ -190,7 +190,7 @@ def _pairs(kind: str, built: Mapping[str, str], now: Mapping[str, str]) -> Itera
             was, is_now = (
                 repr(each[key])[1:-1] if key in each else "not set" for each in (built, now)
             )
-            yield f"{kind}{key} was {was} and is {is_now}"
+            yield f"{kind}{key} was {was} and now is {is_now}"
 
 
 def _columns(kind: str, built: str, now: str) -> Iterator[str]:
@@ -208,7 +208,7 @@ def _column_differences(
         elif name not in was:
             yield f"{kind} {name} was added"
         elif _type_name(was[name]) != _type_name(is_now[name]):
-            yield f"{kind} {name} was {_type_name(was[name])} and is {_type_name(is_now[name])}"
+            yield f"{kind} {name} was {_type_name(was[name])} and now is {_type_name(is_now[name])}"
         elif was[name] != is_now[name]:
             yield f"the {_type_name(was[name])} in {kind} {name} has changed"
 

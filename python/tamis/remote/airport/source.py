@@ -178,8 +178,8 @@ class AirportSource(RemoteSource):
             if len(must) < len(required) or not exact.issuperset(range(len(must))):
                 raise self._connection.error(
                     "endpoints",
-                    "the server no longer declares every filter as applied exactly that it "
-                    "declared so when the query was planned",
+                    "since the query was planned, the server has withdrawn its declaration that it "
+                    "applies a filter exactly",
                     self._label,
                     "Run the query again",
                 )

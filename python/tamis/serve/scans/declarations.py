@@ -61,7 +61,7 @@ class _Loading:
         if self._declared is None:
             still = (
                 f"{self._entry!r} of spark.tamis.declarations is still loading. This query runs "
-                "without its functions, later queries use them."
+                "without its functions; later queries use them."
             )
             watch.warn(f"declaration_unusable:{self._entry}", self._failure or still)
         return self._declared or []

@@ -72,7 +72,8 @@ object PlanningMetrics {
       case AnyFailure(e) =>
         Warnings.once(
           "metrics:failed",
-          s"the metrics of tamis cannot be counted or published ($e). Queries are not affected.",
+          s"the metrics of tamis cannot be counted or published ($e). Report this error. Queries " +
+            "are not affected.",
           e
         )
     }

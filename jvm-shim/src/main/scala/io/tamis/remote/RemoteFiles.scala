@@ -34,7 +34,7 @@ object RemoteFiles {
       catch {
         case NonFatal(e) =>
           throw new SparkException(
-            s"$where: listing the Parquet files that the server refers to failed: ${e.getMessage}",
+            s"$where: cannot list the Parquet files that the server refers to: ${e.getMessage}",
             e
           )
       }

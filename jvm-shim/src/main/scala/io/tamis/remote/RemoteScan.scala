@@ -55,7 +55,7 @@ final class RemoteScan(val table: RemoteTable, request: RemoteRequest, known: Re
   ) ++ Option.when(request.order.nonEmpty)(
     "Order" -> request.order.map(_.text).mkString("[", ", ", "]")
   ) ++ Option.when(known.isEmpty)(
-    "Empty" -> "no row passes the filters, by the server's statistics"
+    "Empty" -> "no row passes the filters, according to the server's statistics"
   )
 
   /** How many filters are sent, of how many. */

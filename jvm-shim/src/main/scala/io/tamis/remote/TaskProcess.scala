@@ -192,8 +192,8 @@ private[remote] object PythonEnvironment {
 
   /** How users choose the interpreter, for errors. */
   val Choice: String =
-    "Set PYSPARK_PYTHON (or spark.pyspark.python of spark-submit), and PYSPARK_DRIVER_PYTHON too " +
-      "if that is set, to"
+    "In PYSPARK_PYTHON (or spark.pyspark.python of spark-submit), and in PYSPARK_DRIVER_PYTHON " +
+      "if that is set, name"
 
   /** Says that an interpreter cannot be run, and what to do. */
   def missing(interpreter: String, problem: IOException): String =
