@@ -11,6 +11,10 @@ SBT := ./sbt
 INSTALLED := $(VENV)/.installed
 JAR := python/tamis/jars/tamis.jar
 CLASSES := build/spark.jsa
+# When the format of the Scala sources was last checked: sbt takes a while to start.
+FORMATTED := build/.formatted
+SCALA_SOURCES := .scalafmt.conf build.sbt $(wildcard project/*.scala project/*.sbt) \
+	$(shell find jvm-shim/src tests/spark_suites -name '*.scala' 2>/dev/null)
 JAR_SOURCES := build.sbt project/build.properties project/plugins.sbt project/ConfAccessors.scala \
 	python/tamis/conf.json python/tamis/reasons.json python/tamis/_version.py \
 	$(shell find jvm-shim/src -type f 2>/dev/null)
@@ -40,8 +44,11 @@ lint-python:
 
 SCALA_LINT := scalafmtCheckAll sparkSuites/scalafmtCheckAll scalafmtSbtCheck
 
-lint-scala:
+lint-scala: $(FORMATTED)
+
+$(FORMATTED): $(SCALA_SOURCES)
 	$(SBT) $(SCALA_LINT) </dev/null
+	@mkdir -p $(@D) && touch $@
 
 .PHONY: test-scala
 test-scala:

@@ -172,7 +172,7 @@ def test_refresh_without_the_library_indexes_everything_else(
         without = SimpleNamespace(**{**vars(distinct_sketches), "union_of": fail})
         patched.setattr(stored_rows, "distinct_sketches", without)
         patched.setattr(table_reader, "missing_library", lambda: problem)
-        with pytest.warns(UserWarning, match="gets no numbers of distinct values"):
+        with pytest.warns(UserWarning, match="lacks numbers of distinct values"):
             index.refresh()
     statistics = opened(index).statistics
     assert not index.describe().staleness.is_stale

@@ -196,7 +196,7 @@ def test_file_that_spark_does_not_list_is_an_error(
     served = Served([pa.table({})] * 3, pa.schema({"n": pa.int64()}), locations=locations)
     with serving({("main", "t"): served}) as server:
         frame = tamis.read_airport(spark, server.uri, "main", "t")
-        says = rf"main\.t of the Airport server .*: listing the Parquet .*{name} does not exist"
+        says = rf"main\.t of the Airport server .*: cannot list the Parquet .*{name} does not exist"
         with pytest.raises(Exception, match=says):
             frame.where("n > 5").count()
 

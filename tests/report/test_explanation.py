@@ -193,7 +193,7 @@ def test_why_not_omits_scans_without_problems() -> None:
     exact = document(conjuncts=[conjunct("a", "exact")], goals=[])
     assert only_what_did_not(exact)["scans"] == []
     assert str(Explanation(only_what_did_not(exact))) == (
-        "every filter is exact, or decided for all but a few files"
+        "every filter that is known before the query runs is exact, or decided for all but a few files"
     )
     failed = document(conjuncts=[], goals=[], fallback="it died")
     assert len(only_what_did_not(failed)["scans"]) == 1

@@ -14,9 +14,12 @@ import tamis
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
 
 FILES = 10
 ROWS_PER_FILE = 100
+
+_schemas: dict[str, StructType] = {}
 
 
 @pytest.fixture(autouse=True)
@@ -65,9 +68,19 @@ def events_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture
 def events(spark: SparkSession, events_path: str) -> DataFrame:
     """Return the events, and register them as the temporary view `events`."""
-    frame = spark.read.parquet(events_path)
+    frame = read_parquet(spark, events_path)
     frame.createOrReplaceTempView("events")
     return frame
+
+
+def read_parquet(spark: SparkSession, path: str) -> DataFrame:
+    """Return a table whose schema never changes. Spark infers it once, which takes a job."""
+    schema = _schemas.get(path)
+    if schema is None:
+        frame = spark.read.parquet(path)
+        _schemas[path] = frame.schema
+        return frame
+    return spark.read.schema(schema).parquet(path)
 
 
 def rows(frame: DataFrame) -> list[str]:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tamis
-from tests.spark.conftest import rows, scans, sql_tab
+from tests.spark.conftest import read_parquet, rows, scans, sql_tab
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -89,7 +89,7 @@ def rows_without_tamis() -> dict[str, list[str]]:
 @pytest.fixture
 def views(spark: SparkSession, tables: dict[str, str]) -> SparkSession:
     for name, path in tables.items():
-        spark.read.parquet(path).createOrReplaceTempView(name)
+        read_parquet(spark, path).createOrReplaceTempView(name)
     return spark
 
 

@@ -137,7 +137,7 @@ def test_what_if_does_not_run_the_query(spark: SparkSession, mixed: DataFrame) -
 
 REFUSED = [
     (["kye"], "has no column kye: did you mean key?"),
-    (["nothing_like_it"], "no table with all of these columns: nothing_like_it"),
+    (["nothing_like_it"], "has all of these columns: nothing_like_it"),
     (["item.colour"], "there is no field colour of item; the fields are sku"),
     (["tags"], "rows cannot be sorted by tags: its values have no order"),
     (["item"], "rows cannot be sorted by item"),

@@ -64,8 +64,8 @@ Ndv = Annotated[
     typer.Option(
         "--ndv",
         metavar="NAME",
-        help="Record the number of distinct values of this column, which Spark uses to order joins "
-        "if spark.sql.cbo.enabled is true; repeatable.",
+        help="Record the number of distinct values of this column, by which Spark estimates the "
+        "sizes of joins if spark.sql.cbo.enabled is true; repeatable.",
     ),
 ]
 Expressions = Annotated[
@@ -280,8 +280,9 @@ def _specifications(location: str | None) -> list[tuple[Specification, datetime]
         return SpecificationFile.all(location)
     except (OSError, StorageUnreachableError) as problem:
         raise StatisticsIndexError(
-            f"the indexes at {location} cannot be listed ({problem}): check the URI. This command "
-            "uses the credentials of the environment, and not the fs.* settings of Spark."
+            f"the indexes at {location or 'the data directory of this user'} cannot be listed "
+            f"({problem}): check the location and its permissions. This command uses the "
+            "credentials of the environment, and not the fs.* settings of Spark."
         ) from problem
 
 

@@ -121,10 +121,11 @@ class Index:
         those of FLOAT and DOUBLE do not count NaN. By default, Spark reads these columns, and the
         exact bounds of their values are recorded (see docs/statistics_index.md).
 
-        The index of ORC, CSV and JSON is built from all rows. Spark reads them once, once
-        more for bounds of expressions, and at least twice more for "bloom" and "values" (more often
-        if the table has many files). Exact bounds of their columns are always recorded. Text files
-        with a record that does not parse are indexed as unknown.
+        The index of ORC, CSV and JSON is built from all rows. Spark reads ORC and JSON files once,
+        and CSV files twice, to check their quotes. It reads all of them once more for bounds of
+        expressions, once more for "ndv", and at least twice more for "bloom" and "values" (more
+        often if the table has many files). Exact bounds of their columns are always recorded. Text
+        files with a record that does not parse are indexed as unknown.
 
         The new index replaces the old one, and what the old one recorded is lost. Use `add` to keep
         it.

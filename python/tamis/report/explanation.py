@@ -143,7 +143,10 @@ def _nothing(document: dict[str, Any]) -> str:
     if not document["scans"] and not document.get("answered"):
         return "tamis does not plan any scan of this query"
     if document.get("answered") or any(scan["conjuncts"] for scan in document["scans"]):
-        return "every filter is exact, or decided for all but a few files"
+        return (
+            "every filter that is known before the query runs is exact, or decided for all but a "
+            "few files"
+        )
     return "there is no filter"
 
 

@@ -251,7 +251,7 @@ def _depths(columns: Sequence[ColumnUse]) -> str:
     about = (
         '<p class="soft">Depth: the average number of files whose ranges overlap the range of '
         "a file, including the file itself, in the latest scan. 1 is perfect. If the depth is "
-        "the number of files, no value rules out a file.</p>"
+        "the number of files, the ranges of any two files overlap.</p>"
     )
     if not columns:
         return f'{about}<p class="empty">No scan had a filter.</p>'

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from tamis.errors import TamisError
+from tamis.errors import WITHOUT_TAMIS, TamisError
 from tamis.expr.nodes import And, Expr, columns_of
 from tamis.report.figures import part_of_whole
 from tamis.report.layout_simulation import Sample, cut, file_table
@@ -87,7 +87,8 @@ def what_if(df: DataFrame, cluster_by: Sequence[str] | str) -> WhatIf:
 
     Raises:
         TamisError: No scanned table has these columns, or they have no order; the DataFrame is one
-            of Spark Connect; or tamis does not plan any scan of the query.
+            of Spark Connect; its session runs without tamis; or tamis does not plan any scan of the
+            query.
 
     Example:
         print(tamis.what_if(spark.table("events").where("user = 42"), cluster_by=["user"]))
@@ -98,7 +99,12 @@ def what_if(df: DataFrame, cluster_by: Sequence[str] | str) -> WhatIf:
     jvm = getattr(df.sparkSession, "_jvm", None)
     if jvm is None:
         raise TamisError("what_if needs a classic session, but this is a Spark Connect DataFrame")
-    scans = json.loads(jvm.io.tamis.Tamis.layouts(df._jdf))
+    from py4j.java_gateway import JavaClass
+
+    shim = jvm.io.tamis.Tamis  # py4j returns a JavaPackage for a name that is not a class
+    if not isinstance(shim, JavaClass):
+        raise TamisError(WITHOUT_TAMIS)
+    scans = json.loads(shim.layouts(df._jdf))
     if not scans:
         raise TamisError("tamis does not plan any scan of this query: tamis.explain(df) says why")
     chosen = [(place, scan) for place, scan in enumerate(scans) if _has(scan, names)]

@@ -55,7 +55,9 @@ def open_source(path: str, table: str) -> FileSource:
     try:
         file_system, root = open_file_system(uri, {})
     except StorageUnreachableError as problem:
-        raise SourceError(str(problem)) from problem
+        raise SourceError(
+            f"{table} cannot be read ({problem}): check its path and the credentials"
+        ) from problem
     storage = Storage(file_system, root.rstrip("/"))
     if path.endswith(_METADATA):
         location = _location(uri, storage.root)

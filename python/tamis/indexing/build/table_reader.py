@@ -219,8 +219,9 @@ class TableReader:
         filled, more, problems = self._fill_gaps(ordinals, files, candidates, known)
         for why, names in problems.items():
             warn_caller(
-                f"the footers of {', '.join(names)} do not suffice, and bounds could not be "
-                f"recorded from the rows ({why}), so the index of {self._target} lacks them. "
+                f"footers do not suffice for the columns {', '.join(names)}, and their bounds "
+                f"could not be recorded from the rows ({why}), so the index of {self._target} "
+                "lacks them. "
                 "Everything else is indexed. To try again, run add(); to leave these columns out, "
                 "pass fill_gaps=False.",
             )

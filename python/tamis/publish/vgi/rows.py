@@ -98,6 +98,9 @@ def passing(predicate: Predicate, batch: pa.RecordBatch) -> Flags:
         block = batch.slice(start, _BLOCK)
         codes[start : start + _BLOCK] = verdicts(expr, _Rows(block, predicate.computed))
     if predicate.mode is Mode.REQUIRED and (codes == SOME).any():
-        raise CannotEvaluate(f"the required predicate {predicate.id!r} fails for a row")
+        raise CannotEvaluate(
+            f"the required predicate {predicate.id!r} raises an error for a row, such as an "
+            "overflow"
+        )
     kept: Flags = codes != NONE if predicate.mode is Mode.ADVISORY else codes == ALL
     return kept

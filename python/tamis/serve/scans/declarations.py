@@ -60,8 +60,8 @@ class _Loading:
         self._thread.join(max(0.0, ends - time.monotonic()))
         if self._declared is None:
             still = (
-                f"{self._entry!r} of spark.tamis.declarations is still loading. This query runs "
-                "without its functions; later queries use them."
+                f"{self._entry!r} of spark.tamis.declarations is still loading. This query is "
+                "planned without its declarations; later queries use them."
             )
             watch.warn(f"declaration_unusable:{self._entry}", self._failure or still)
         return self._declared or []

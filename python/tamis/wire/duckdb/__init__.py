@@ -11,7 +11,7 @@ differ in how they write them. Both of these forms are read:
     document              JSON text with NaN and Infinity, and the shapes of a document's parts
     types                 DuckDB's types: the line of their values, and the casts that keep values
     arrow_types           the types of an Arrow schema as DuckDB's types
-    columns               names behind bindings, and fields of structs
+    column_references     names behind bindings, and fields of structs
     constants             values of each type
     constant_comparisons  comparing a column with a constant of any type, without rounding
     nanoseconds           columns finer than a microsecond

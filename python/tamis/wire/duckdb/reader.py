@@ -40,9 +40,9 @@ def from_duckdb(document: dict[str, Any] | str, schema: pa.Schema | None = None)
     Args:
         document: The document, or its text. The text may contain bare NaN and Infinity.
         schema: The schema of the files. It provides types of columns that have none in the
-            document, and the spelling of their names. A column for which the two contradict each
-            other proves nothing. Without a schema, UUIDs are not understood, because files store
-            them as bytes or as text.
+            document, and the spelling of their names. A column whose type in the document
+            contradicts the schema proves nothing. Without a schema, UUIDs are not understood,
+            because files store them as bytes or as text.
 
     Returns:
         One expression per filter. A row passes if all of them are true.

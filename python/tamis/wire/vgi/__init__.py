@@ -4,7 +4,7 @@
     document     the JSON text: snapshots and deltas, with exact property sets and limits
     payloads     Arrow values as constants
     coercion     the type in which DuckDB compares two operands
-    computed     values that only rows have, such as list_contains
+    row_values   values that only rows have, such as list_contains
     rowwise      nodes that are evaluated row by row, because no statistics describe them
     nanoseconds  comparisons of timestamps finer than a microsecond
     structure    the properties and references of nodes
@@ -12,7 +12,7 @@
     sets         the sets of IN
     operands     nodes that are values
     predicates   nodes that are true, false or NULL
-    filters      the filters that are in force in a scan
+    filter_state the filters that are in force in a scan
 
 A document that breaks a rule of the encoding is `Malformed`, and is refused as a whole. A predicate
 that follows the rules but cannot be evaluated exactly has no expression.

@@ -18,8 +18,8 @@ __all__ = ["SUSPICIOUS", "plain_lines"]
 
 #: The problem of a file with other quotes.
 SUSPICIOUS: Final = (
-    "some lines have quotes or escape characters inside of quotes, and what Spark reads from these "
-    "depends on the columns of a query"
+    "some lines have quotes that Spark may read differently, depending on the columns that a query "
+    "needs"
 )
 
 
