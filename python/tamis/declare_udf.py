@@ -79,7 +79,7 @@ def declare(
         function_digest=_digest(tamis, spark, function, udf),
     )
     check(contract, _python_function(body or (function if udf is not None else None)))
-    directory = Path(tamis.privateDirectory())  # type: ignore[attr-defined]
+    directory = Path(tamis.privateDirectory())
     # The name identifies a registered function. Many other functions may be called "<lambda>".
     subject = name if udf is None else f"{name} {contract.function_digest}"
     path = write(contract, _pickled(contract), directory, subject)

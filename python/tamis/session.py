@@ -6,10 +6,11 @@ import json
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tamis import jar
 from tamis.errors import WITHOUT_TAMIS, TamisError
+from tamis.jar import shim_in
 from tamis.launch import INSTALL_SPARK, SubmitArguments, appended, defaults, is_supported
 
 if TYPE_CHECKING:
@@ -138,7 +139,7 @@ def _load_into_running_jvm(extension_jar: str) -> None:
     SparkContext._ensure_initialized()
     jvm = SparkContext._jvm
     assert jvm is not None
-    if _has_shim(jvm):
+    if shim_in(jvm) is not None:
         return
     try:
         loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
@@ -175,10 +176,10 @@ def parse(spark: SparkSession, sql: str, schema: str | StructType) -> Expr:
         document = schema.json()
     else:
         document = spark._jvm.org.apache.spark.sql.types.StructType.fromDDL(schema).json()  # type: ignore[union-attr]
-    return decode(json.loads(tamis.parse(spark._jsparkSession, sql, document)))  # type: ignore[attr-defined]
+    return decode(json.loads(tamis.parse(spark._jsparkSession, sql, document)))
 
 
-def shim(spark: SparkSession) -> object:
+def shim(spark: SparkSession) -> Any:
     """Return the object io.tamis.Tamis of the driver.
 
     Raises:
@@ -189,9 +190,10 @@ def shim(spark: SparkSession) -> object:
         raise TamisError(
             "this is a Spark Connect session, which has no accessible JVM. Use a classic session."
         )
-    if not _has_shim(jvm):
+    found = shim_in(jvm)
+    if found is None:
         raise TamisError(WITHOUT_TAMIS)
-    return jvm.io.tamis.Tamis
+    return found
 
 
 def _require_no_other_session() -> None:
@@ -206,13 +208,6 @@ def _require_no_other_session() -> None:
             "would return it: stop it first (spark.stop()), or call tamis.configure before it is "
             "created"
         )
-
-
-def _has_shim(jvm: object) -> bool:
-    from py4j.java_gateway import JavaClass
-
-    # py4j returns a JavaPackage for a name that is not a class
-    return isinstance(jvm.io.tamis.Tamis, JavaClass)  # type: ignore[attr-defined]
 
 
 def _text(options: dict[str, object], key: str) -> str | None:

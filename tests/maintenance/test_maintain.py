@@ -21,19 +21,26 @@ if TYPE_CHECKING:
 FILES = 20
 
 
-@pytest.fixture
-def path(spark: SparkSession, tmp_path: Path) -> str:
-    """A table of 20 files, each of which has `key` from its whole range, and its history."""
-    spark.conf.set("spark.tamis.history.enabled", "true")
-    spark.conf.set("spark.tamis.history.location", str(tmp_path / "history"))
-    rows = spark.range(8000).selectExpr(
+@pytest.fixture(scope="module")
+def written(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write 20 files, each of which has `key` from its whole range."""
+    folder = tmp_path_factory.mktemp("maintained") / "t"
+    rows = spark_session.range(8000).selectExpr(
         "id",
         "(id * 7919) % 8000 * 1000 AS key",
         "concat('n', (id * 7919) % 8000) AS name",
         "CAST(id AS DOUBLE) AS x",
     )
-    rows.repartitionByRange(FILES, "id").write.parquet(str(tmp_path / "t"))
-    return str(tmp_path / "t")
+    rows.repartitionByRange(FILES, "id").write.parquet(str(folder))
+    return folder
+
+
+@pytest.fixture
+def path(spark: SparkSession, written: Path, tmp_path: Path) -> str:
+    """Return a copy of this table, without an index and with a history of its own."""
+    spark.conf.set("spark.tamis.history.enabled", "true")
+    spark.conf.set("spark.tamis.history.location", str(tmp_path / "history"))
+    return str(shutil.copytree(written, tmp_path / "t"))
 
 
 def query(spark: SparkSession, path: str) -> list[int]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tamis
+from tamis.jar import shim_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -90,7 +91,7 @@ def rows(frame: DataFrame) -> list[str]:
 
 def scans(frame: DataFrame) -> list[dict[str, Any]]:
     """Return the decisions of tamis in the frame's plan. A fallback fails the test."""
-    decisions = json.loads(frame.sparkSession._jvm.io.tamis.Tamis.scans(frame._jdf))
+    decisions = json.loads(shim_in(frame.sparkSession._jvm).scans(frame._jdf))
     assert [scan["fallback"] for scan in decisions] == [None] * len(decisions)
     return list(decisions)
 

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tamis
+from tests.spark.conftest import read_parquet
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,8 +39,8 @@ def table(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory)
 
 @pytest.fixture
 def views(spark: SparkSession, table: str) -> SparkSession:
-    spark.read.parquet(table).createOrReplaceTempView("t")
-    spark.read.parquet(f"{table}5").createOrReplaceTempView("five")
+    read_parquet(spark, table).createOrReplaceTempView("t")
+    read_parquet(spark, f"{table}5").createOrReplaceTempView("five")
     return spark
 
 

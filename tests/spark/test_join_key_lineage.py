@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tamis
-from tests.spark.conftest import scans
+from tests.spark.conftest import read_parquet, scans
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -51,7 +51,7 @@ def tables(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory
 @pytest.fixture
 def views(spark: SparkSession, tables: dict[str, str]) -> SparkSession:
     for name, path in tables.items():
-        spark.read.parquet(path).createOrReplaceTempView(name)
+        read_parquet(spark, path).createOrReplaceTempView(name)
     return spark
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tamis
-from tests.spark.conftest import rows
+from tests.spark.conftest import read_parquet, rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -45,7 +45,7 @@ def views(spark: SparkSession, tables: dict[str, str]) -> SparkSession:
     if not spark.version.startswith(("4.1", "4.2", "4.3")):
         pytest.skip("WITH RECURSIVE needs Spark 4.1")
     for name, path in tables.items():
-        spark.read.parquet(path).createOrReplaceTempView(name)
+        read_parquet(spark, path).createOrReplaceTempView(name)
     return spark
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tamis
-from tests.spark.conftest import kept, scans
+from tests.spark.conftest import kept, read_parquet, scans
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,7 +43,7 @@ def sorted_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture
 def rows(spark: SparkSession, sorted_path: str) -> SparkSession:
     """Return the session with the temporary view `t`."""
-    spark.read.parquet(sorted_path).createOrReplaceTempView("t")
+    read_parquet(spark, sorted_path).createOrReplaceTempView("t")
     return spark
 
 
@@ -166,7 +166,7 @@ def test_footers_without_nan_counts_do_not_prune_topk(spark: SparkSession, folde
     frame = spark.range(100).selectExpr("CAST(id AS DOUBLE) AS x")
     frame.repartitionByRange(4, "x").write.parquet(f"{folder}/t")
     tamis.index(spark, f"{folder}/t").build(fill_gaps=False)
-    spark.read.parquet(f"{folder}/t").createOrReplaceTempView("doubles")
+    read_parquet(spark, f"{folder}/t").createOrReplaceTempView("doubles")
     [scan] = scans(compared(spark, "SELECT x FROM doubles ORDER BY x LIMIT 3"))
     assert scan["goals"][0]["reason"]["code"] == "TOPK_MAY_BE_NAN"
     for columns in ({"x": "bounds"}, None):  # requested, or because of a gap
@@ -192,7 +192,7 @@ def test_topk_of_dataframes(rows: SparkSession) -> None:
 def test_topk_by_partition_values_and_row_counts(spark: SparkSession, folder: str) -> None:
     frame = spark.range(100).selectExpr("id", "IF(id % 5 = 4, NULL, id % 5) AS p")
     frame.repartition(2).write.partitionBy("p").parquet(f"{folder}/t")
-    spark.read.parquet(f"{folder}/t").createOrReplaceTempView("parts")
+    read_parquet(spark, f"{folder}/t").createOrReplaceTempView("parts")
     [scan] = scans(compared(spark, "SELECT p, id FROM parts ORDER BY p DESC, id LIMIT 5"))
     assert scan["goals"][0]["reason"]["code"] == "TOPK_NOT_COVERED"
     tamis.index(spark, f"{folder}/t").build()

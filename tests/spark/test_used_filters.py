@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import tamis
-from tests.spark.conftest import scans
+from tests.spark.conftest import read_parquet, scans
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,7 +58,7 @@ def paths(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory)
 @pytest.fixture
 def views(spark: SparkSession, paths: dict[str, str]) -> SparkSession:
     for name, path in paths.items():
-        spark.read.parquet(path).createOrReplaceTempView(name)
+        read_parquet(spark, path).createOrReplaceTempView(name)
     return spark
 
 
@@ -339,7 +339,7 @@ def test_keys_of_a_join_with_several_bloom_filters(
         path = str(tmp_path / name)
         spark.range(0, rows, 1, files).selectExpr(*columns[name]).write.parquet(path)
         tamis.index(spark, path).build()
-        spark.read.parquet(path).createOrReplaceTempView(name)
+        read_parquet(spark, path).createOrReplaceTempView(name)
     settings(BLOOM | {"spark.sql.cbo.enabled": "true"})
     frame = same(
         "SELECT v FROM (SELECT nvl2(l.a, r.id, 0) AS x FROM (SELECT * FROM small WHERE id >= 10) l "

@@ -8,7 +8,7 @@ import pytest
 
 import tamis
 from tamis.errors import TamisError
-from tests.spark.conftest import kept
+from tests.spark.conftest import kept, read_parquet
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,7 +37,7 @@ def mixed_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFac
 
 @pytest.fixture
 def mixed(spark: SparkSession, mixed_path: str) -> DataFrame:
-    frame = spark.read.parquet(mixed_path)
+    frame = read_parquet(spark, mixed_path)
     frame.createOrReplaceTempView("mixed")
     return frame
 

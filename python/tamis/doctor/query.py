@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from tamis.doctor.finding import Finding, failed, ok
 from tamis.doctor.settings import check_confs, found_confs
+from tamis.jar import shim_in
 from tamis.wire.messages import VERSION
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def main(directory: Path) -> None:
     _say(ok("spark", versions))
     confs = dict(spark.sparkContext.getConf().getAll())
     _say(check_confs(confs, "in the session"))
-    shim = jvm.io.tamis.Tamis
+    shim = shim_in(jvm)
+    assert shim is not None  # the confs name the jar
     wire = shim.wireVersion()
     if wire != VERSION:
         text = (

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tamis.errors import TamisError
+from tamis.jar import shim_in
 from tamis.report.explanation import Explanation
 
 if TYPE_CHECKING:
@@ -45,7 +46,8 @@ def explain_statement(
         with unlogged_errors():
             for name, path in views.items():
                 spark.read.format(format).load(path).createOrReplaceTempView(name)
-            shim = spark._jvm.io.tamis.Tamis  # type: ignore[union-attr]
+            shim = shim_in(spark._jvm)
+            assert shim is not None  # own_session loads the jar
             document = shim.explain(spark._jsparkSession, statement)
     except TamisError:
         raise

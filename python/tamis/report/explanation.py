@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from tamis.errors import WITHOUT_TAMIS, TamisError
+from tamis.jar import shim_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -101,10 +102,8 @@ def explain(df: DataFrame) -> Explanation:
             "this is a Spark Connect DataFrame, whose plan is on the server: use EXPLAIN "
             "(df.explain()), which shows what was decided, or tamis.explain in a classic session"
         )
-    from py4j.java_gateway import JavaClass
-
-    shim = jvm.io.tamis.Tamis  # py4j returns a JavaPackage for a name that is not a class
-    if not isinstance(shim, JavaClass):
+    shim = shim_in(jvm)
+    if shim is None:
         raise TamisError(WITHOUT_TAMIS)
     return Explanation(json.loads(shim.explain(df._jdf)))
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tamis.errors import WITHOUT_TAMIS, TamisError
 from tamis.expr.nodes import And, Expr, columns_of
+from tamis.jar import shim_in
 from tamis.report.figures import part_of_whole
 from tamis.report.layout_simulation import Sample, cut, file_table
 from tamis.report.numbers import count, percent, size
@@ -99,10 +100,8 @@ def what_if(df: DataFrame, cluster_by: Sequence[str] | str) -> WhatIf:
     jvm = getattr(df.sparkSession, "_jvm", None)
     if jvm is None:
         raise TamisError("what_if needs a classic session, but this is a Spark Connect DataFrame")
-    from py4j.java_gateway import JavaClass
-
-    shim = jvm.io.tamis.Tamis  # py4j returns a JavaPackage for a name that is not a class
-    if not isinstance(shim, JavaClass):
+    shim = shim_in(jvm)
+    if shim is None:
         raise TamisError(WITHOUT_TAMIS)
     scans = json.loads(shim.layouts(df._jdf))
     if not scans:
@@ -110,15 +109,13 @@ def what_if(df: DataFrame, cluster_by: Sequence[str] | str) -> WhatIf:
     chosen = [(place, scan) for place, scan in enumerate(scans) if _has(scan, names)]
     if not chosen:
         raise _no_such_column(scans, names)
-    estimates = [_estimate(scan, _rows(df, place), names) for place, scan in chosen]
+    estimates = [_estimate(scan, _rows(shim, df, place), names) for place, scan in chosen]
     return WhatIf({"cluster_by": names, "scans": estimates})
 
 
-def _rows(df: DataFrame, place: int) -> DataFrame:
+def _rows(shim: Any, df: DataFrame, place: int) -> DataFrame:
     """Return the rows of the table of the scan at this position."""
-    session = df.sparkSession
-    rows = session._jvm.io.tamis.Tamis.rowsOfScan(df._jdf, place)  # type: ignore[union-attr]
-    return type(df)(rows, session)
+    return type(df)(shim.rowsOfScan(df._jdf, place), df.sparkSession)
 
 
 def _estimate(scan: dict[str, Any], rows: DataFrame, cluster_by: Sequence[str]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from tamis.errors import WITHOUT_TAMIS, StatisticsIndexError, some_of
 from tamis.indexing.build.spark_errors import causes, unlogged_errors
 from tamis.indexing.read.reader_options import Reading, reading_of
 from tamis.indexing.read.snapshot import FileKeys, Snapshot, open_snapshot
+from tamis.jar import shim_in
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -223,13 +224,7 @@ def invalidate(spark: SparkSession, root: str) -> None:
 def shim_of(spark: SparkSession) -> Any | None:
     """Return the JVM object `io.tamis.Tamis`; None if this session does not have the jar."""
     jvm = getattr(spark, "_jvm", None)
-    if jvm is None:  # Spark Connect
-        return None
-    from py4j.java_gateway import JavaClass
-
-    # py4j returns a package for a class that it does not find
-    shim = jvm.io.tamis.Tamis
-    return shim if isinstance(shim, JavaClass) else None
+    return None if jvm is None else shim_in(jvm)  # Spark Connect has no JVM
 
 
 def _required_shim(spark: SparkSession) -> Any:
