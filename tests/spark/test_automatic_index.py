@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -161,6 +162,29 @@ def test_description(spark: SparkSession, table: str, same: Same) -> None:
 
     index.refresh()
     assert "automatic" not in str(index.describe())
+
+
+def test_description_counts_files_that_wait(spark: SparkSession, tmp_path: Path) -> None:
+    files = 70  # more than are read while a query waits
+    for number in range(files):
+        pq.write_table(pa.table({"id": [number]}), tmp_path / f"{number}.parquet")
+    index = tamis.index(spark, tmp_path).build()
+    assert index.describe().waiting == 0
+    for number in range(files):
+        pq.write_table(pa.table({"id": [number, -1]}), tmp_path / f"{number}.parquet")
+    assert spark.read.parquet(str(tmp_path)).where("id = 5").count() == 1
+    description = index.describe()
+    assert description.waiting == description.to_dict()["waiting"] == files
+    assert f"files that wait for the automatic index: {files}" in str(description)
+    until = time.monotonic() + 60
+    while (description := index.describe()).waiting:
+        assert time.monotonic() < until
+        time.sleep(0.2)
+    assert description.automatic is not None
+    assert description.automatic.files == files
+    assert "wait" not in str(description)
+    spark._jvm.io.tamis.Tamis.restart()
+    assert index.describe().waiting is None
 
 
 def test_description_of_an_automatic_index_that_lacks_files(

@@ -25,8 +25,10 @@ from tamis.indexing.automatic.automatic_indexes import AutomaticIndexes
 from tamis.indexing.format import store as stores
 from tamis.indexing.format.layout import FORMAT, unseal
 from tamis.indexing.read import cache_sweep, index_statistics
+from tamis.indexing.read.automatic_location import location_of
 from tamis.indexing.read.snapshot import FileKeys
 from tamis.indexing.storage import FileSystems
+from tamis.serve.process.handler import Handler
 from tamis.tables import parquet
 from tamis.tables.parquet import ParquetTables
 from tamis.wire.messages import VERSION, WrittenFilesRequest
@@ -120,6 +122,22 @@ def wait_for(scene: Automatic) -> None:
     """Wait until the thread has no job."""
     while scene.tables._automatic._running:
         time.sleep(0.01)
+
+
+@pytest.fixture(autouse=True)
+def restored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let later tests use the tables of this process again."""
+    monkeypatch.setattr(parquet, "_open", parquet._open)
+
+
+def waiting(scene: Automatic) -> int:
+    """Return the planner's answer to the question how many files wait."""
+    parquet.use_tables(scene.tables)
+    location = location_of(str(scene.cache), scene.schema, False)
+    request = {"version": VERSION, "id": "n", "root": uri_of(scene.root), "location": location}
+    answer = json.loads(Handler().waiting(json.dumps(request)))
+    assert answer["id"] == "n"
+    return int(answer["files"])
 
 
 def test_few_files_are_indexed_before_the_first_answer(scene: Automatic, read: list[str]) -> None:
@@ -347,12 +365,16 @@ def test_files_that_a_running_job_lacks_are_read_next(
     scene.patience_ms = 0
     assert lowers(scene.open({0})) == [None] * 4
     started.wait(60)
+    assert waiting(scene) == 1
     for _ in range(3):  # at most one job of an index waits
         assert lowers(scene.open({0, 1, 2, 3})) == [None] * 4
+    assert waiting(scene) == 4
     assert scene.tables._automatic._queues[True].qsize() == 1
     threading.Timer(0.05, slow.set).start()
     scene.patience_ms = 60_000
     assert lowers(scene.open()) == ALL
+    wait_for(scene)
+    assert waiting(scene) == 0
 
 
 def test_small_jobs_do_not_wait_for_large_ones(

@@ -53,6 +53,8 @@ class Description:
         now: How Spark reads them now.
         is_automatic: Whether this is an automatic index, because the table has no other.
         automatic: The automatic index that the table has in addition.
+        waiting: The files whose footers are being read for the automatic index, or will be read
+            next; None if the sidecar of this session does not run.
     """
 
     uri: str
@@ -63,6 +65,7 @@ class Description:
     now: Reading | None = None
     is_automatic: bool = False
     automatic: AutomaticPart | None = None
+    waiting: int | None = None
 
     @property
     def unusable_because(self) -> str | None:
@@ -130,6 +133,7 @@ class Description:
             },
             "is_automatic": self.is_automatic,
             "automatic": self.automatic and asdict(self.automatic),
+            "waiting": self.waiting,
         }
 
     def _nan_counts(self, column: ColumnEntry) -> int:
@@ -210,6 +214,8 @@ class Description:
                 f"files that only the automatic index {self.automatic.uri} describes: "
                 f"{self.automatic.files:,}"
             )
+        if self.waiting:
+            head.append(f"files that wait for the automatic index: {self.waiting:,}")
         return head
 
     def _recorded(self) -> list[tuple[str, str, str, str, str]]:

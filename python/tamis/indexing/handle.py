@@ -31,6 +31,7 @@ from tamis.indexing.build.listing import (
     invalidate,
     list_table,
     storage_settings,
+    waiting_files,
 )
 from tamis.indexing.build.rows.row_job import CHANGED
 from tamis.indexing.build.segments import append, in_order, present, with_earlier
@@ -397,7 +398,11 @@ class Index:
         """
         listing = self._list()
         store = self._store(listing)
-        automatic = self._automatic(listing)
+        location = self._automatic_location(listing)
+        automatic = None if location is None else _automatic(listing, location)
+        waiting = None
+        if location is not None:
+            waiting = waiting_files(self._spark, listing.root, location)
         try:
             pointer = store.pointer()
         except IndexMissing as problem:
@@ -411,6 +416,7 @@ class Index:
                 automatic.pointer,
                 staleness(listing.snapshot.files, automatic.files),
                 is_automatic=True,
+                waiting=waiting,
             )
         recording = recording_of(store, pointer)
         return Description(
@@ -423,23 +429,16 @@ class Index:
             automatic=None
             if automatic is None
             else automatic.beyond(listing.snapshot.files, store, pointer),
+            waiting=waiting,
         )
 
-    def _automatic(self, listing: TableListing) -> _Automatic | None:
-        """Return the automatic index that queries of this session use; None if there is none."""
-        if conf_of(self._spark, "spark.tamis.index.auto") == "off":
+    def _automatic_location(self, listing: TableListing) -> str | None:
+        """Return where queries of this session keep the automatic index; None if they do not."""
+        is_off = conf_of(self._spark, "spark.tamis.index.auto") == "off"
+        if is_off or listing.reading is not None:
             return None
         cache = cache_location(self._spark)
-        location = location_of(cache, listing.schema, listing.case_sensitive)
-        if listing.reading is not None or location is None:
-            return None
-        try:
-            store = Store.at(listing.root, location, {})
-            pointer = store.current()
-            files = None if pointer is None else keys_in_force(store, pointer)
-        except (OSError, StatisticsIndexError):
-            return None
-        return None if pointer is None or files is None else _Automatic(store, pointer, files)
+        return location_of(cache, listing.schema, listing.case_sensitive)
 
     def state(self) -> State:
         """Return the files of the table, and what its index holds."""
@@ -651,6 +650,17 @@ class _Automatic:
         others = np.flatnonzero(reusable_rows(listing, store, pointer) < 0)
         fresh = staleness(listing.take(others), self.files).fresh
         return AutomaticPart(self.store.uri, fresh, self.pointer.size)
+
+
+def _automatic(listing: TableListing, location: str) -> _Automatic | None:
+    """Return the automatic index of a table; None if there is none."""
+    try:
+        store = Store.at(listing.root, location, {})
+        pointer = store.current()
+        files = None if pointer is None else keys_in_force(store, pointer)
+    except (OSError, StatisticsIndexError):
+        return None
+    return None if pointer is None or files is None else _Automatic(store, pointer, files)
 
 
 def _require_library(spec: RecordingSpec) -> None:

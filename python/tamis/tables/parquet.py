@@ -342,6 +342,10 @@ class ParquetTables:
             )
             self._automatic.add([unindexed])
 
+    def waiting_files(self, root: str, location: str) -> int:
+        """Return how many files wait for an automatic index."""
+        return self._automatic.waiting(root, location)
+
     def _match(self, snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> _Match:
         key = (id(snapshot), *(id(index) for index in indexes))
         with self._lock:
@@ -514,6 +518,11 @@ def index_files(request: ScanRequest, scan: ScanInput, kept: Flags) -> bool:
 def index_written_files(request: WrittenFilesRequest) -> None:
     """Let an automatic index describe files: see `ParquetTables.index_written_files`."""
     _open.index_written_files(request)
+
+
+def waiting_files(root: str, location: str) -> int:
+    """Return how many files wait for an automatic index: see `ParquetTables.waiting_files`."""
+    return _open.waiting_files(root, location)
 
 
 def open_scan(request: ScanRequest) -> ScanInput:

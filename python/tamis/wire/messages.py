@@ -29,6 +29,8 @@ __all__ = [
     "PlanRequest",
     "RowGroupsAnswer",
     "Share",
+    "WaitingFilesAnswer",
+    "WaitingFilesRequest",
     "Warning_",
     "Written",
     "WrittenFilesAnswer",
@@ -37,6 +39,7 @@ __all__ = [
     "read_implied_request",
     "read_request",
     "read_versioned",
+    "read_waiting_files_request",
     "read_written_files_request",
     "write_answer",
 ]
@@ -202,6 +205,26 @@ class WrittenFilesAnswer(msgspec.Struct, frozen=True):
     version: int = VERSION
 
 
+class WaitingFilesRequest(msgspec.Struct, frozen=True):
+    """A request for the number of files that wait for an automatic index.
+
+    - `root`, `location`: the root and the location of the automatic index.
+    """
+
+    version: int
+    id: str
+    root: str
+    location: str
+
+
+class WaitingFilesAnswer(msgspec.Struct, frozen=True):
+    """`files`: the number of files whose footers are being read, or will be read next."""
+
+    id: str
+    files: int
+    version: int = VERSION
+
+
 class Written(msgspec.Struct, frozen=True):
     """The result was written to the private directory, as `<id>.<kind>.arrow` (see
     serve.arrow_export.written).
@@ -240,6 +263,7 @@ _request = msgspec.json.Decoder(PlanRequest)
 _implied_request = msgspec.json.Decoder(ImpliedRequest)
 _history_request = msgspec.json.Decoder(HistoryRequest)
 _written_files_request = msgspec.json.Decoder(WrittenFilesRequest)
+_waiting_files_request = msgspec.json.Decoder(WaitingFilesRequest)
 _encoder = msgspec.json.Encoder()
 
 
@@ -273,6 +297,11 @@ def read_history_request(text: str | bytes) -> HistoryRequest:
 def read_written_files_request(text: str | bytes) -> WrittenFilesRequest:
     """Read a WrittenFilesRequest. Raises as read_versioned does."""
     return read_versioned(_written_files_request, text)
+
+
+def read_waiting_files_request(text: str | bytes) -> WaitingFilesRequest:
+    """Read a WaitingFilesRequest. Raises as read_versioned does."""
+    return read_versioned(_waiting_files_request, text)
 
 
 def read_versioned(

@@ -182,6 +182,12 @@ class AutomaticIndexes:
             self._queues[is_small] = jobs
         return self._queues[is_small]
 
+    def waiting(self, root: str, location: str) -> int:
+        """Return how many files are being added to an index, or will be added next."""
+        with self._lock:
+            jobs = list(self._running.get((root, location), ()))
+        return len(frozenset().union(*(job.uris for job in jobs)))
+
     def wait(self, jobs: Sequence[Job], seconds: float) -> bool:
         """Wait for jobs; return whether one has added files.
 

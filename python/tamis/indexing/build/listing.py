@@ -221,6 +221,13 @@ def invalidate(spark: SparkSession, root: str) -> None:
         shim.invalidate(root)
 
 
+def waiting_files(spark: SparkSession, root: str, location: str) -> int | None:
+    """Return how many files wait for an automatic index; None if the sidecar does not run."""
+    shim = shim_of(spark)
+    files = -1 if shim is None else shim.waitingFiles(_java_session(spark), root, location)
+    return None if files < 0 else files
+
+
 def shim_of(spark: SparkSession) -> Any | None:
     """Return the JVM object `io.tamis.Tamis`; None if this session does not have the jar."""
     jvm = getattr(spark, "_jvm", None)

@@ -50,9 +50,19 @@ class Handler:
         """Answer a WrittenFilesRequest. With a PlanFailure, queries index the files."""
 
         def answer() -> str:
-            from tamis.serve.written_files import index_written
+            from tamis.serve.automatic_indexes import index_written
 
             return index_written(request)
+
+        return self._guarded(request, answer)
+
+    def waiting(self, request: str) -> str:
+        """Answer a WaitingFilesRequest. With a PlanFailure, the number of files is unknown."""
+
+        def answer() -> str:
+            from tamis.serve.automatic_indexes import count_waiting
+
+            return count_waiting(request)
 
         return self._guarded(request, answer)
 

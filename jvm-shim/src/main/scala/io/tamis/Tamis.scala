@@ -1,6 +1,6 @@
 package io.tamis
 
-import io.tamis.bridge.{SidecarSupervisor, Warnings}
+import io.tamis.bridge.{PlannerClient, SidecarSupervisor, Warnings}
 import io.tamis.functions.QueryFunction
 import io.tamis.listing.{
   FileOptions,
@@ -13,8 +13,9 @@ import io.tamis.listing.{
 import io.tamis.planning.{AnswerMemo, Question}
 import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
 import io.tamis.rules.relations.FileRelation
-import io.tamis.wire.{Json, Messages, PredicateParser, UserFunction}
+import io.tamis.wire.{Json, Messages, PredicateParser, UserFunction, WaitingFilesRequest}
 import java.nio.file.Paths
+import java.util.UUID
 
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
@@ -178,6 +179,14 @@ object Tamis {
     session.baseRelationToDataFrame(
       if (asLines) MalformedRecords.lines(files) else MalformedRecords.shown(files)
     )
+  }
+
+  /** How many files wait for an automatic index; -1 if that is not known. */
+  def waitingFiles(session: SparkSession, root: String, location: String): Int = {
+    val request = WaitingFilesRequest(UUID.randomUUID().toString, root, location)
+    PlannerClient
+      .waiting(request, session.asInstanceOf[ClassicSession].sessionState.conf)
+      .getOrElse(-1)
   }
 
   private val SkipsUnreadable = Seq("ignoreCorruptFiles" -> "true", "ignoreMissingFiles" -> "true")

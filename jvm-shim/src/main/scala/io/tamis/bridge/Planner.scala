@@ -13,6 +13,9 @@ trait Planner {
   /** Starts to index files that a query has written. */
   def written(request: String): String
 
+  /** Says how many files wait for an automatic index. */
+  def waiting(request: String): String
+
   /** Writes what statistics prove about each file of a plan request to `<id>.evidence.arrow` in the
     * private directory.
     */

@@ -5,6 +5,7 @@ import io.tamis.wire._
 import java.util.concurrent._
 import java.util.concurrent.atomic.AtomicInteger
 
+import scala.util.Try
 import scala.util.control.NonFatal
 
 import com.fasterxml.jackson.databind.JsonNode
@@ -47,6 +48,18 @@ object PlannerClient {
   /** Makes the sidecar write the history, to be read as an [[ArrowFile]]; returns its notes. */
   def history(request: HistoryRequest, conf: SQLConf): Seq[String] =
     ask(request, conf)(_.history)
+
+  /** Returns how many files wait for an automatic index; None if the sidecar does not run or gives
+    * no answer, which is not worth a warning.
+    */
+  def waiting(request: WaitingFilesRequest, conf: SQLConf): Option[Int] =
+    SidecarSupervisor.current.filter(_.isAlive).flatMap { sidecar =>
+      Try {
+        val call = calls.submit(() => sidecar.planner.waiting(request.toJson))
+        try request.read(call.get(TamisConf.timeoutMs(conf), TimeUnit.MILLISECONDS))
+        finally call.cancel(true)
+      }.toOption
+    }
 
   /** Sends a request to a method of the planner, and reads the answer within the deadline. */
   private def ask[A](request: Request[A], conf: SQLConf)(method: Planner => String => String): A = {

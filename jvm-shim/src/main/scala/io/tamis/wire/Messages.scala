@@ -149,6 +149,14 @@ final case class WrittenFilesRequest(
   override def read(answer: String): Unit = Messages.acknowledged(answer, id)
 }
 
+/** Asks how many files wait for the automatic index with this root and location. */
+final case class WaitingFilesRequest(id: String, root: String, location: String)
+    extends Request[Int] {
+  override private[wire] def fields: Seq[(String, Any)] =
+    Seq("root" -> root, "location" -> location)
+  override def read(answer: String): Int = Messages.document(answer, id).path("files").asInt
+}
+
 /** What was ruled out, over all files; bytes and rows are None if they are not known for each of
   * them.
   */

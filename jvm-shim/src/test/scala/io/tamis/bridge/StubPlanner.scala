@@ -114,6 +114,8 @@ object StubPlanner extends Planner {
     throw new UnsupportedOperationException("the stub has no history")
   override def written(request: String): String =
     throw new UnsupportedOperationException("no test writes")
+  override def waiting(request: String): String =
+    throw new UnsupportedOperationException("the stub builds no indexes")
   override def ping(): String = "pong"
   override def record(scan: String): String = { recorded :+= scan; "" }
   override def flush(): String = ""
