@@ -25,6 +25,8 @@ from tamis.indexing.read.snapshot import FileKeys
 from tests.indexing.local import spark_schema, uri_of
 from tests.tables.test_parquet import write
 
+pytestmark = pytest.mark.programs
+
 FILES = 40
 
 
