@@ -149,7 +149,7 @@ class LocalIndex(Index):
     def _specification(self, listing: TableListing | None = None) -> SpecificationFile:
         return SpecificationFile.at(uri_of(self.root), self.location, {})
 
-    def _automatic(self, listing: TableListing) -> None:
+    def _automatic_location(self, listing: TableListing) -> None:
         return None
 
     def _reader_of(self, listing: TableListing) -> TableReader:

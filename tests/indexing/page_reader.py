@@ -198,6 +198,8 @@ class PageReader:
     def row_of(self, file: Path) -> int | None:
         """Return the row number of the present version of a file. None: it must be read."""
         status = file.stat()
+        if status.st_mtime_ns // 10**6 < 631_152_000_000:
+            return None
         key = (unquote_to_bytes(path_uri(file)), status.st_size, status.st_mtime_ns // 10**6)
         for row, listed in enumerate(self.files):
             uri = unquote_to_bytes(f"{listed.directory}/{listed.name}")

@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.indexing.read.freshness import match
+from tamis.indexing.read.freshness import OLDEST, match
 from tamis.indexing.read.snapshot import FileKeys
 
 
@@ -39,7 +39,7 @@ FILES = st.lists(
         st.sampled_from(["file:/t/x=1", "file:/t/x=2", "file:/t/x=3"]),
         st.integers(0, 30).map(lambda i: f"part-{i:05d}.parquet"),
         st.integers(0, 2),
-        st.integers(0, 2),
+        st.integers(OLDEST - 1, OLDEST + 2),
     ),
     max_size=60,
     unique_by=lambda f: (f.directory, f.name),
@@ -49,7 +49,7 @@ FILES = st.lists(
 @given(listing=FILES, indexed=FILES, chunk=st.integers(1, 20))
 def test_matched_rows_have_equal_keys(listing: list[File], indexed: list[File], chunk: int) -> None:
     rows = match(keys(listing, chunk), keys(indexed, 1 << 20))
-    expected = [indexed.index(f) if f in indexed else -1 for f in listing]
+    expected = [indexed.index(f) if f in indexed and f.mtime >= OLDEST else -1 for f in listing]
     assert (list(range(len(listing))) if rows is None else rows.tolist()) == expected
 
 
@@ -58,10 +58,13 @@ def test_slightly_changed_listing_is_matched(
     indexed: list[File], data: st.DataObject, chunk: int
 ) -> None:
     listed = [f for f in indexed if data.draw(st.integers(0, 9)) > 0]
-    listed = [f._replace(mtime=9) if data.draw(st.integers(0, 9)) == 0 else f for f in listed]
+    listed = [
+        f._replace(mtime=OLDEST + 9) if data.draw(st.integers(0, 9)) == 0 else f for f in listed
+    ]
     test_matched_rows_have_equal_keys.hypothesis.inner_test(listed, indexed, chunk)
 
 
 @given(files=FILES, chunk=st.integers(1, 20))
 def test_unchanged_listing_is_matched(files: list[File], chunk: int) -> None:
+    files = [f._replace(mtime=max(f.mtime, OLDEST)) for f in files]
     assert match(keys(files, chunk), keys(files, 1 << 20)) is None

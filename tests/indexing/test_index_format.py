@@ -305,6 +305,12 @@ class TestFiles:
         write(root / "d.parquet", a=longs(1))
         rows = [opened(root).row_of(root / f"{name}.parquet") for name in "abcd"]
         assert rows == [None, None, 2, None]
+        os.utime(root / "c.parquet", (1, 1))
+        build(spark_schema(a="long"))
+        assert opened(root).row_of(root / "c.parquet") is None
+        os.utime(root / "c.parquet")
+        build(spark_schema(a="long"))
+        assert opened(root).row_of(root / "c.parquet") == 2
         moved = root.rename(root.with_name("moved"))
         assert PageReader.find(moved) is None
         reader = PageReader(moved / "_tamis", page_reader.path_uri(root))

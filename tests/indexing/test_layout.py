@@ -172,6 +172,30 @@ class TestVisibleLayout:
         assert generation().startswith("2")
 
 
+@pytest.mark.parametrize("name", ["../../victim", "..", ".", "", "_20240102T030405000006Z-../x"])
+def test_only_names_of_segments_are_followed(
+    index: LocalIndex, root: Path, tmp_path: Path, name: str
+) -> None:
+    """Whoever can write to a table could otherwise remove directories of the next user."""
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    index.build()
+    generation = to_visible_layout(root)
+    visible = generation.with_name(VISIBLE_POINTER)
+    visible.write_bytes(seal(replace(unseal(visible.read_bytes()), generation=name)))
+    with pytest.raises(ValueError, match="is not the name of a segment"):
+        unseal(visible.read_bytes())
+    index.build()
+    assert victim.exists()
+    assert root.exists()
+    assert len(list(root.glob("*.parquet"))) > 0
+    pointer = root / "_tamis" / POINTER
+    segment = replace(unseal(pointer.read_bytes()).segments[0], directory=name)
+    pointer.write_bytes(seal(unseal(pointer.read_bytes()).with_segments([segment] * 2)))
+    with pytest.raises(ValueError, match="is not the name of a segment"):
+        unseal(pointer.read_bytes())
+
+
 class TestOlderNullCounts:
     """Format 2: older versions believed writers that count NULLs wrongly."""
 

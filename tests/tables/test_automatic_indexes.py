@@ -548,12 +548,57 @@ def test_footers_are_read_in_portions_and_committed_together(
     bad.write_bytes(b"x" * bad.stat().st_size)
     scene.open()
     wait_for(scene)
-    assert sizes == [2, 5, 3, 7, 3, 4]  # one of the 3 has no row group
+    assert sizes == [2, 4, 4, 5, 5, 4]
     assert scene.sizes() == [9, 10, 4]
     row_groups = scene.open().automatic[0].row_groups.table()
     assert row_groups.first.tolist() == list(range(24))  # one of each file that could be read
     expected = [1, 3, *(None if i == 5 else i for i in range(20)), 5, 8]
     assert sorted(lowers(scene.open()), key=str) == sorted(expected, key=str)
+
+
+def test_fewer_footers_are_read_together_after_files_with_many_row_groups(
+    scene: Automatic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cells: list[int] = []
+    read_footers = local_footers.read_footers
+
+    def noted(keys: FileKeys, leaves: Any, *rest: Any) -> Any:
+        files, groups = read_footers(keys, leaves, *rest)
+        cells.append(len(groups) * len(leaves))
+        return files, groups
+
+    monkeypatch.setattr(file_adder, "read_footers", noted)
+    monkeypatch.setattr(file_adder, "_FIRST", 2)
+    monkeypatch.setattr(file_adder, "_CELLS", 100)
+    large = pa.table({"a": pa.array(range(20), pa.int64())})
+    for i in range(8):
+        pq.write_table(large, scene.root / "day=2" / f"z{i}.parquet", row_group_size=1)
+    scene.open()
+    wait_for(scene)
+    assert cells[0] < 10
+    assert sum(cells) > 300
+    assert max(cells) <= 4 * 20 * 2  # twice as many files as before, at most
+    assert set(cells[2:]) == {2 * 20 * 2}  # two files at a time, of 20 row groups and two columns
+
+
+@pytest.mark.parametrize("seconds", [0, 1, 315_532_800])
+def test_files_with_the_times_of_archives_stay_unknown(scene: Automatic, seconds: int) -> None:
+    """Another version may have the same size, and has the same time."""
+    file = scene.root / "day=1" / "a.parquet"
+    os.utime(file, (seconds, seconds))
+    assert lowers(scene.open()) == [None, 3, 5, 8]
+    size = file.stat().st_size
+    write(file, 9, 2)
+    os.utime(file, (seconds, seconds))
+    assert file.stat().st_size == size
+    assert lowers(scene.open()) == [None, 3, 5, 8]
+
+
+def test_pipes_are_not_opened(scene: Automatic, tmp_path: Path) -> None:
+    os.mkfifo(scene.root / "day=1" / "pipe.parquet")
+    assert lowers(scene.open()) == [1, 3, None, 5, 8]
+    write(tmp_path / "o" / "f.parquet", 70)
+    assert lowers(scene.open(root=tmp_path / "o")) == [70]
 
 
 def test_many_unreadable_files_are_not_read_by_each_query(
@@ -571,7 +616,7 @@ def test_many_unreadable_files_are_not_read_by_each_query(
 def test_readable_files_do_not_wait_for_unreadable_ones(scene: Automatic, read: list[str]) -> None:
     bad = scene.root / "day=1" / "b.parquet"
     bad.write_bytes(b"x" * bad.stat().st_size)
-    os.utime(bad, (0, 0))
+    os.utime(bad, (10**9, 10**9))
     scene.open()
     read.clear()
     write(scene.root / "day=1" / "aa.parquet", -1)
@@ -627,7 +672,7 @@ def test_tables_that_cannot_be_read_are_tried_ever_more_rarely(
         raise OSError("access denied")
 
     for file in scene.root.rglob("*.parquet"):
-        os.utime(file, (1, 1))
+        os.utime(file, (10**9, 10**9))
     tried = []
     with monkeypatch.context() as patch:
         patch.setattr(FileSystems, "locate", fail)
@@ -649,7 +694,7 @@ def test_unreadable_file_does_not_delay_others(scene: Automatic, read: list[str]
     scene.with_clock(lambda: now[0])
     scene.open()
     (scene.root / "day=1" / "bad.parquet").write_text("nothing")
-    os.utime(scene.root / "day=1" / "bad.parquet", (1, 1))
+    os.utime(scene.root / "day=1" / "bad.parquet", (10**9, 10**9))
     for _ in range(3):
         now[0] += 301
         scene.open()
@@ -736,9 +781,18 @@ def test_unused_indexes_are_removed(scene: Automatic, tmp_path: Path) -> None:
     assert first.exists()  # this was checked less than a day ago
     (mark,) = scene.cache.glob("automatic-*/.swept")
     os.utime(mark, (0, 0))
+    foreign = [
+        scene.cache / "automatic-backups" / "db" / "2024-01-01",
+        scene.cache / "automatic-backups-1" / ("0" * 16) / ("f" * 16),
+        mark.parent / "notes" / "old",
+    ]
+    for directory in foreign:
+        directory.mkdir(parents=True)
+        os.utime(directory, (0, 0))
     write(tmp_path / "p" / "f.parquet", 70)
     scene.open(root=tmp_path / "p")
     assert not first.exists()
+    assert all(directory.exists() for directory in foreign)
     assert lowers(scene.open()) == ALL
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -40,6 +42,9 @@ _ATTEMPTS: Final = 5
 _SWEPT: Final = 86_400.0
 #: Days without use after which an automatic index is removed.
 _UNUSED: Final = 30.0
+#: The directory of an automatic index, below the cache directory: version of tamis and format,
+#: digest of the schema, digest of the root.
+_AUTOMATIC: Final = re.compile(r"automatic-[0-9][^/]*-[0-9]+/[0-9a-f]{16}/[0-9a-f]{16}")
 #: The partition columns of an automatic index: it serves tables that see them differently.
 _NO_COLUMNS: Final = '{"type":"struct","fields":[]}'
 
@@ -129,7 +134,7 @@ def _footers(
 
     Fewer are read together, because reading takes more memory than the result.
     """
-    first = start = 0
+    first = start = most = 0
     size = _FIRST
     read: list[tuple[pa.Table, pa.Table]] = []
     while start < len(files):
@@ -138,8 +143,9 @@ def _footers(
         statistics, groups = read_footers(some, leaves, wanted.case_sensitive, wanted.settings)
         owner = pc.add(groups.column("file"), start - first)
         read.append((statistics, groups.set_column(0, "file", owner)))
-        cells = max(1, len(groups) * len(leaves))
-        size = max(_FIRST, min(_COMMITTED, _CELLS * (stop - start) // cells))
+        # the most of a file so far; later files may have more
+        most = max(most, -(-len(groups) * len(leaves) // (stop - start)))
+        size = max(1, min(2 * size, _COMMITTED, _CELLS // max(1, most)))
         start = stop
         release_unused_memory()
         note_progress()
@@ -196,8 +202,11 @@ def _remove_unused(version: Path) -> None:
             return
         mark.touch()
     for index in version.parent.glob("automatic-*/*/*"):
+        if not _AUTOMATIC.fullmatch(index.relative_to(version.parent).as_posix()):
+            continue  # of another program: users may choose a directory that they share
         try:
-            if index.stat().st_mtime < limit:
+            status = index.stat()
+            if status.st_mtime < limit and status.st_uid == os.getuid():
                 shutil.rmtree(index)
                 index.parent.rmdir()  # fails if it has other indexes
         except OSError:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from tamis.indexing.build.generation import Generation, assemble
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.executor.executor_job import harvest
+from tamis.indexing.read.freshness import OLDEST
 from tamis.indexing.read.snapshot import FileKeys
 from tamis.indexing.storage import FileSystems
 
@@ -73,7 +74,7 @@ def _unchanged(keys: FileKeys, settings: Mapping[str, str], oldest: float) -> li
             info = file_system.get_file_info(path)
         except Exception:  # storage may raise anything
             return False
-        if info.mtime_ns is None or info.size != size:
+        if info.mtime_ns is None or info.size != size or mtime < OLDEST:
             return False
         if info.mtime_ns % 1_000_000_000 == 0:
             # in whole seconds, also where Spark lists milliseconds, as on HDFS

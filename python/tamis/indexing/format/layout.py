@@ -26,6 +26,7 @@ Older formats are still read, and the next build or refresh replaces them:
 from __future__ import annotations
 
 import hashlib
+import re
 import secrets
 import zlib
 from collections.abc import Sequence
@@ -52,6 +53,7 @@ CHECKSUMS = "checksums.json"
 RECORDED = "recorded.stats"
 FOLDER = "_tamis"
 _STAMP = "%Y%m%dT%H%M%S%fZ"
+_SEGMENT = re.compile(r"_?[0-9]{8}T[0-9]{12}Z-[0-9a-f]{8}")
 
 
 class ColumnEntry(msgspec.Struct, frozen=True):
@@ -228,6 +230,9 @@ def unseal(content: bytes) -> Pointer:
     bare = msgspec.structs.replace(pointer, checksum=0)
     if written < VISIBLE_FORMAT or zlib.crc32(msgspec.json.encode(bare)) != pointer.checksum:
         raise ValueError("its checksum does not match")
+    for name in {pointer.generation, *(each.directory for each in pointer.segments)}:
+        if not _SEGMENT.fullmatch(name):  # it could be the path of another directory
+            raise ValueError(f"{name!r} is not the name of a segment")
     return pointer
 
 

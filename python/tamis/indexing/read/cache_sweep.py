@@ -1,4 +1,4 @@
-"""Removal of old generations from the local cache, in a thread, at most every ten minutes.
+"""Removal of old generations from the local cache, in a thread, at most every five minutes.
 
 Looking at every file of a full cache takes seconds, so no query waits for it. The time of the last
 sweep is that of the file `swept` beside the indexes of the cache, for all processes together.
@@ -19,9 +19,10 @@ from typing import Final
 __all__ = ["sweep", "sweep_when_due"]
 
 #: Seconds between two sweeps.
-_INTERVAL: Final = 600.0
+_INTERVAL: Final = 300.0
 #: Seconds since it was last opened after which a generation is removed if its index has others.
-_IDLE: Final = 3600.0
+#: Each append makes one, which holds the statistics of all files.
+_IDLE: Final = 300.0
 #: Bytes of all generations of all indexes.
 _LIMIT: Final = 20 << 30
 

@@ -8,14 +8,19 @@ A row describes a file with the same directory, name, size and modification time
     c 12 bytes, 9:00            c 12 bytes, 9:00        2
     d 13 bytes, 9:00                                    -1  added after the build
 
-A file that is rewritten under the same name, with the same size, within the resolution of the
-modification time (a millisecond; a second in some object stores) looks unchanged. Spark never
-writes the same name twice.
+A file that is replaced under the same name, by one of the same size and with the same modification
+time, looks unchanged: within the resolution of the time (a millisecond; a second in some object
+stores), or if the tool that replaces it sets the time. Spark never writes the same name twice.
+
+Tools that set the time of all files to a constant choose one before 1990: 0, a second, or the first
+time in ZIP archives. Storage that does not know the time says 0. So no row describes a file with
+such a time.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,6 +33,8 @@ from tamis.indexing.read.snapshot import FileKeys, canonical
 Rows = npt.NDArray[np.int64]
 Hashes = npt.NDArray[np.uint64]
 UNMATCHED = -1
+#: Milliseconds since 1970 before which a modification time says nothing: the start of 1990.
+OLDEST: Final = 631_152_000_000
 
 
 @dataclass(frozen=True)
@@ -46,11 +53,16 @@ class Staleness:
 
 def match(listing: FileKeys, indexed: FileKeys) -> Rows | None:
     """Return the row in the index of every listed file, or -1. None: all rows in the same order."""
-    if is_same(listing, indexed):
+    earliest = pc.min(listing.mtime).as_py()
+    has_times = earliest is None or earliest >= OLDEST
+    if has_times and is_same(listing, indexed):
         return None
     if not len(indexed):
         return np.full(len(listing), UNMATCHED, np.int64)
-    return _join(_Keys(listing, _group_map(listing, indexed)), _Keys(indexed, None))
+    rows = _join(_Keys(listing, _group_map(listing, indexed)), _Keys(indexed, None))
+    if not has_times:
+        rows[listing.mtime.to_numpy() < OLDEST] = UNMATCHED
+    return rows
 
 
 def is_same(listing: FileKeys, indexed: FileKeys) -> bool:
