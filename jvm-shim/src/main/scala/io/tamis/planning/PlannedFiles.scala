@@ -1,9 +1,10 @@
 package io.tamis.planning
 
-import io.tamis.listing.FileFormats
+import io.tamis.listing.{FileFormats, Listing}
 import io.tamis.wire.Json
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.types.StructType
 
@@ -16,6 +17,11 @@ trait PlannedFiles {
   def catalogTable: Option[CatalogTable]
   def purpose: ScanConstraints
   def schema: StructType
+
+  /** The listing for these filters over partition columns, the same whenever rules and scans of one
+    * plan ask; `list` makes it.
+    */
+  def listed(onPartitions: Seq[Expression])(list: => Listing): Listing
 
   /** Whether files are always read whole, because the reading scan plans its tasks itself. */
   def wholeFiles: Boolean
@@ -52,6 +58,9 @@ final case class SwappedFiles(
 ) extends PlannedFiles {
   override def schema: StructType = relation.schema
   override def wholeFiles: Boolean = true
+
+  /** No scan depends on the files of another one of this kind. */
+  override def listed(onPartitions: Seq[Expression])(list: => Listing): Listing = list
 
   /** The same relation, confined to these files. */
   def within(files: FileSelection): SwappedFiles =

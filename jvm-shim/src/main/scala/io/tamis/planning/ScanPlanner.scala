@@ -259,14 +259,15 @@ object ScanPlanner {
     */
   private def listing(table: PlannedFiles, onPartitions: Seq[Expression]): Listing = {
     val schema = table.relation.partitionSchema
-    val listed = table.relation.location match {
-      case index: PartitioningAwareFileIndex => ListingCache.of(index, schema)
+    def current(index: PartitioningAwareFileIndex): Listing =
+      StaleFileCheck.in(ListingCache.of(index, schema), table.relation)
+    table.relation.location match {
+      case index: PartitioningAwareFileIndex => table.listed(Nil)(current(index))
       case catalog: CatalogFileIndex         =>
-        ListingCache.of(partitionsOf(catalog, onPartitions), schema)
+        table.listed(onPartitions)(current(partitionsOf(catalog, onPartitions)))
       case other =>
         throw new IllegalStateException(s"a relation with ${other.getClass} is not eligible")
     }
-    StaleFileCheck.in(listed, table.relation)
   }
 
   /** The partitions that match. If a filter raises for some partition, all of them, so that the

@@ -1,7 +1,7 @@
 package io.tamis.scan
 
-import io.tamis.listing.QuotedName
-import io.tamis.planning.{FileSelection, PlannedFiles, ScanConstraints, ScanPlanner}
+import io.tamis.listing.{Listing, QuotedName}
+import io.tamis.planning.{FileSelection, PinnedListings, PlannedFiles, ScanConstraints, ScanPlanner}
 import java.util
 
 import scala.jdk.CollectionConverters._
@@ -9,6 +9,7 @@ import scala.jdk.CollectionConverters._
 import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.connector.catalog.{Column, TableCapability}
 import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.connector.read.ScanBuilder
@@ -32,7 +33,8 @@ final class TamisTable(
     val session: SparkSession,
     val relation: HadoopFsRelation,
     val catalogTable: Option[CatalogTable],
-    val purpose: ScanConstraints = ScanConstraints.unknown
+    val purpose: ScanConstraints = ScanConstraints.unknown,
+    listings: PinnedListings = new PinnedListings
 ) extends FileTable(session, new CaseInsensitiveStringMap(relation.options.asJava), Nil, None)
     with PlannedFiles {
 
@@ -69,7 +71,10 @@ final class TamisTable(
 
   /** The same table, scanned for this purpose. */
   def scannedFor(purpose: ScanConstraints): TamisTable =
-    new TamisTable(session, relation, catalogTable, purpose)
+    new TamisTable(session, relation, catalogTable, purpose, listings)
+
+  override def listed(onPartitions: Seq[Expression])(list: => Listing): Listing =
+    listings.of(onPartitions)(list)
 
   /** The same table, confined to these files. */
   def within(files: FileSelection): TamisTable = scannedFor(purpose.copy(within = Some(files)))
