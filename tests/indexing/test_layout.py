@@ -176,7 +176,7 @@ class TestVisibleLayout:
 def test_only_names_of_segments_are_followed(
     index: LocalIndex, root: Path, tmp_path: Path, name: str
 ) -> None:
-    """Whoever can write to a table could otherwise remove directories of the next user."""
+    """Users who can write to a table could otherwise remove directories of others."""
     victim = tmp_path / "victim"
     victim.mkdir()
     index.build()
