@@ -109,6 +109,21 @@ def test_changed_files_are_read(index: LocalIndex, root: Path, tmp_path: Path) -
     assert same_as_build(index, tmp_path, columns={"a": ["values", "bloom"]}, fill_gaps=False)
 
 
+def test_files_with_the_time_of_an_archive_are_not_read_again(
+    index: LocalIndex, root: Path
+) -> None:
+    """Queries do not use what is known about them."""
+    os.utime(root / "1.parquet", (1, 1))
+    index.build(columns={"a": "values"}, fill_gaps=False)
+    built = index.store().pointer()
+    assert what_is_read(index, index.refresh) == ([], [])
+    assert index.store().pointer() == built
+    description = index.describe()
+    assert not description.staleness.is_stale
+    assert description.staleness.untimed == 1
+    assert "before 1990, which queries always read: 1. Set their times" in str(description)
+
+
 def test_bounds_of_a_column_with_gaps(index: LocalIndex, tmp_path: Path) -> None:
     """Requested bounds are recorded for all files, and no longer fill a gap."""
     index.build()

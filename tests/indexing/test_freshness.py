@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.indexing.read.freshness import OLDEST, match
+from tamis.indexing.read.freshness import OLDEST, match, match_keys
 from tamis.indexing.read.snapshot import FileKeys
 
 
@@ -62,6 +62,15 @@ def test_slightly_changed_listing_is_matched(
         f._replace(mtime=OLDEST + 9) if data.draw(st.integers(0, 9)) == 0 else f for f in listed
     ]
     test_matched_rows_have_equal_keys.hypothesis.inner_test(listed, indexed, chunk)
+
+
+@given(listing=FILES, indexed=FILES, chunk=st.integers(1, 20))
+def test_builds_match_whatever_the_time_says(
+    listing: list[File], indexed: list[File], chunk: int
+) -> None:
+    rows = match_keys(keys(listing, chunk), keys(indexed, 1 << 20))
+    expected = [indexed.index(f) if f in indexed else -1 for f in listing]
+    assert (list(range(len(listing))) if rows is None else rows.tolist()) == expected
 
 
 @given(files=FILES, chunk=st.integers(1, 20))

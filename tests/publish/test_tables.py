@@ -134,6 +134,17 @@ def test_changed_file_is_an_error(tmp_path: Path, change: Any) -> None:
         rows_of(snapshot)
 
 
+@pytest.mark.parametrize("seconds", [0, 1, 315_532_800])
+def test_files_with_the_times_of_archives_are_read_again(tmp_path: Path, seconds: int) -> None:
+    """Another version may have the same size, and has the same time."""
+    table = PublishedTable(str(tmp_path / "t"))
+    for n in (1, 9):
+        path = write(tmp_path / "t" / "a.parquet", n=[n])
+        os.utime(path, (seconds, seconds))
+        table._snapshot = table._renewed()
+        assert len(table._snapshot.surviving([over("n", 5)])) == (n > 5)
+
+
 # --- partitions ---------------------------------------------------------------------------------
 
 
@@ -347,7 +358,7 @@ def test_index_of_dates_is_used_if_spark_reads_them_as_they_are_stored(
         table = pa.table([[day, date(2020, 1, 1)]], schema=schema)
         path.parent.mkdir(exist_ok=True)
         pq.write_table(table, path, use_dictionary=False, compression="none")
-        os.utime(path, (1, 1))
+        os.utime(path, (10**9, 10**9))
         if place == 0:
             index = LocalIndex(root, spark_schema(d="date"), tmp_path)
             index.build(columns={"d": ["bounds"]})

@@ -582,11 +582,17 @@ def test_fewer_footers_are_read_together_after_files_with_many_row_groups(
 
 
 @pytest.mark.parametrize("seconds", [0, 1, 315_532_800])
-def test_files_with_the_times_of_archives_stay_unknown(scene: Automatic, seconds: int) -> None:
+def test_files_with_the_times_of_archives_stay_unknown(
+    scene: Automatic, read: list[str], seconds: int
+) -> None:
     """Another version may have the same size, and has the same time."""
     file = scene.root / "day=1" / "a.parquet"
     os.utime(file, (seconds, seconds))
+    scene.written("day=1/a.parquet")
+    wait_for(scene)
+    assert read == []
     assert lowers(scene.open()) == [None, 3, 5, 8]
+    assert len(read) == 3
     size = file.stat().st_size
     write(file, 9, 2)
     os.utime(file, (seconds, seconds))

@@ -134,6 +134,7 @@ class Description:
             "is_automatic": self.is_automatic,
             "automatic": self.automatic and asdict(self.automatic),
             "waiting": self.waiting,
+            "untimed": staleness.untimed,
         }
 
     def _nan_counts(self, column: ColumnEntry) -> int:
@@ -213,6 +214,11 @@ class Description:
             head.append(
                 f"files that only the automatic index {self.automatic.uri} describes: "
                 f"{self.automatic.files:,}"
+            )
+        if staleness.untimed:
+            head.append(
+                f"files with a modification time before 1990, which queries always read: "
+                f"{staleness.untimed:,}. Set their times, as with touch, and refresh the index."
             )
         if self.waiting:
             head.append(f"files that wait for the automatic index: {self.waiting:,}")

@@ -65,7 +65,7 @@ class Footers:
             SourceError: The columns of a file are not those of the table.
         """
         files, storage = listing.files, listing.storage
-        unknown = [each for each in files if each not in self._known]
+        unknown = [each for each in files if each not in self._known or not each.has_time]
         metadata = dict(self._metadata(unknown, storage))
         schemas = {
             each: file_schema(metadata[each].schema, self._where(each))

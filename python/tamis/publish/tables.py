@@ -128,7 +128,8 @@ class PublishedTable:
         listing = _published(self._source.listing)
         index = self._index()
         before = self._snapshot
-        if before is not None and self._made_of == (listing.state, index):
+        is_same = self._made_of == (listing.state, index)
+        if before is not None and is_same and all(each.has_time for each in listing.files):
             return before
         if before is None and listing.columns is None and not listing.files:
             raise PublishError(

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from tamis.indexing.read.freshness import OLDEST
 from tamis.sources.errors import SourceError
 from tamis.sources.fields import Field
 from tamis.sources.partitions import Partitions
@@ -40,6 +41,11 @@ class DataFile:
     path: str
     size: int
     mtime_ns: int | None
+
+    @property
+    def has_time(self) -> bool:
+        """Whether another file of the same path and size would have another time."""
+        return self.mtime_ns is None or self.mtime_ns // 1_000_000 >= OLDEST
 
     @property
     def directory(self) -> str:

@@ -299,10 +299,12 @@ class ParquetTables:
         for part in scan.parts:
             if part.index is None:
                 unknown[part.ordinals] = True
-        ordinals = np.flatnonzero(unknown & kept)
-        if wanted is None or not 0 < len(ordinals) <= wanted.max_files:
+        if wanted is None or not (unknown & kept).any():
             return False
         snapshot = self._snapshot(request)
+        ordinals = np.flatnonzero(unknown & kept & freshness.has_time(snapshot.files))
+        if not 0 < len(ordinals) <= wanted.max_files:
+            return False
         below: dict[tuple[str, str], Flags] = {}  # which files each automatic index describes
         for root, automatic in _automatic_roots(request, snapshot).items():
             inside = _is_below(root, snapshot)
@@ -335,6 +337,7 @@ class ParquetTables:
             "mtime": pa.array(request.mtime, pa.int64()),
         }
         files = FileKeys(tuple(request.directories), *pa.table(columns).columns)
+        files = files.take(np.flatnonzero(freshness.has_time(files)))
         if location is not None and len(files):
             table = [*_tables_above(request.root.rstrip("/"))][-1]
             unindexed = Unindexed(

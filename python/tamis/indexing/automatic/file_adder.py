@@ -143,8 +143,9 @@ def _footers(
         statistics, groups = read_footers(some, leaves, wanted.case_sensitive, wanted.settings)
         owner = pc.add(groups.column("file"), start - first)
         read.append((statistics, groups.set_column(0, "file", owner)))
-        # the most of a file so far; later files may have more
-        most = max(most, -(-len(groups) * len(leaves) // (stop - start)))
+        # of the file with the most row groups so far; later files may have more
+        groups_of_file = pc.value_counts(groups.column("file")).field("counts")
+        most = max(most, (pc.max(groups_of_file).as_py() or 0) * len(leaves))
         size = max(1, min(2 * size, _COMMITTED, _CELLS // max(1, most)))
         start = stop
         release_unused_memory()

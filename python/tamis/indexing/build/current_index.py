@@ -158,7 +158,7 @@ def reusable_rows(
         IndexUnusable: The index cannot be read.
     """
     known = store.columns(pointer, FILES, [*_KEY, "num_records", "problem"])
-    rows = freshness.match(listing, _keys_of(known))
+    rows = freshness.match_keys(listing, _keys_of(known))
     if rows is None:
         rows = np.arange(len(listing))
     if not len(known):
@@ -171,12 +171,13 @@ def reusable_rows(
 
 def staleness(listing: FileKeys, indexed: FileKeys) -> Staleness:
     """Count the files that changed between the index and the current listing."""
-    rows = freshness.match(listing, indexed)
+    rows = freshness.match_keys(listing, indexed)
+    untimed = int((~freshness.has_time(listing)).sum())
     if rows is None:
-        return Staleness(len(listing), 0, 0, 0)
+        return Staleness(len(listing), 0, 0, 0, untimed)
     fresh = int((rows >= 0).sum())
     theirs = set(indexed.uris())
     uris = listing.uris()
     changed = sum(uris[i] in theirs for i in np.flatnonzero(rows < 0))
     added = len(listing) - fresh - changed
-    return Staleness(fresh, changed, added, len(indexed) - fresh - changed)
+    return Staleness(fresh, changed, added, len(indexed) - fresh - changed, untimed)

@@ -16,6 +16,7 @@ from tamis.indexing.build.listing import TableListing, parse_value, storage_sett
 from tamis.indexing.build.rows.footer_gaps import gap_entries
 from tamis.indexing.build.rows.row_columns import is_of_reader, readable_schema, row_leaves
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
+from tamis.indexing.executor.executor_job import SMALLEST
 from tamis.indexing.format.distinct_sketches import missing_library
 from tamis.indexing.format.entry_statistics import Recorded, RowStatistics, timed
 from tamis.indexing.format.recording_spec import Entry, RecordingSpec, Schema, entries_of
@@ -137,8 +138,9 @@ class TableReader:
         from tamis.indexing.build.jobs import column_sizes
 
         keys = self.listing.snapshot.files
-        sample = ordinals[:: -(-len(ordinals) // _SAMPLE)] if len(ordinals) else ordinals
         sizes = keys.size.to_numpy()
+        ordinals = np.asarray(ordinals)[sizes[ordinals] >= SMALLEST]  # pipes must not be opened
+        sample = ordinals[:: -(-len(ordinals) // _SAMPLE)] if len(ordinals) else ordinals
         share = sizes[ordinals].sum() / max(1, sizes[sample].sum())
         uris = keys.take(sample).uris()
         found = column_sizes(self._spark, uris, storage_settings(self._spark)) if uris else {}

@@ -21,7 +21,7 @@ OLDEST_PYARROW = 19
 # Footers that a task reads concurrently: the threads wait for storage rather than compute.
 _CONCURRENT = 8
 # The bytes of the shortest Parquet file: two marks, and the length of a footer.
-_SMALLEST = 12
+SMALLEST = 12
 # The widest decimal has 38 digits; the default context would round at 28.
 _EXACT = Context(prec=40)
 
@@ -59,7 +59,7 @@ def harvest(
     file_systems = FileSystems(settings)
 
     def fetch(uri: str, size: int) -> pq.FileMetaData | str:
-        if size < _SMALLEST:  # opening a pipe would wait for another process
+        if size < SMALLEST:  # opening a pipe would wait for another process
             return "the file is too short to be a Parquet file"
         try:
             fs, path = file_systems.locate(uri)

@@ -39,12 +39,16 @@ OLDEST: Final = 631_152_000_000
 
 @dataclass(frozen=True)
 class Staleness:
-    """How the indexed files compare with the current listing, in numbers of files."""
+    """How the indexed files compare with the current listing, in numbers of files.
+
+    `untimed`: the listed files whose modification time is before 1990. Queries read them.
+    """
 
     fresh: int
     changed: int
     added: int
     gone: int
+    untimed: int = 0
 
     @property
     def is_stale(self) -> bool:
@@ -52,17 +56,34 @@ class Staleness:
 
 
 def match(listing: FileKeys, indexed: FileKeys) -> Rows | None:
-    """Return the row in the index of every listed file, or -1. None: all rows in the same order."""
-    earliest = pc.min(listing.mtime).as_py()
-    has_times = earliest is None or earliest >= OLDEST
-    if has_times and is_same(listing, indexed):
+    """Return the row in the index that describes each file, or -1. None: all in the same order."""
+    rows = match_keys(listing, indexed)
+    times_are_known = has_time(listing)
+    if times_are_known.all():
+        return rows
+    rows = np.arange(len(listing)) if rows is None else rows
+    return np.where(times_are_known, rows, UNMATCHED)
+
+
+def has_time(files: FileKeys) -> npt.NDArray[np.bool_]:
+    """Return for each file whether its modification time says anything."""
+    earliest = pc.min(files.mtime).as_py()
+    if earliest is None or earliest >= OLDEST:
+        return np.ones(len(files), np.bool_)
+    known: npt.NDArray[np.bool_] = files.mtime.to_numpy() >= OLDEST
+    return known
+
+
+def match_keys(listing: FileKeys, indexed: FileKeys) -> Rows | None:
+    """Return the row in the index with the key of each file, whatever its time says, or -1.
+
+    None: all rows in the same order. For builds, which need not read the files again.
+    """
+    if is_same(listing, indexed):
         return None
     if not len(indexed):
         return np.full(len(listing), UNMATCHED, np.int64)
-    rows = _join(_Keys(listing, _group_map(listing, indexed)), _Keys(indexed, None))
-    if not has_times:
-        rows[listing.mtime.to_numpy() < OLDEST] = UNMATCHED
-    return rows
+    return _join(_Keys(listing, _group_map(listing, indexed)), _Keys(indexed, None))
 
 
 def is_same(listing: FileKeys, indexed: FileKeys) -> bool:

@@ -4,9 +4,9 @@ import io.tamis.listing.Listing
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 
-/** The listings of a table in one plan.
+/** The listings of a relation of a plan.
   *
-  * All questions about a table must be about the same files. If the keys of a join came from an
+  * All questions about the relation must be about the same files. If the keys of a join came from an
   * older listing than the one that is read, rows of a file that was added in between would find no
   * partner, because the files with their partners were ruled out: an outer join or NOT EXISTS would
   * then return rows that are right at no time.

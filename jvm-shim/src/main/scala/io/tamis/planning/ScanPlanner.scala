@@ -44,7 +44,13 @@ object ScanPlanner {
   }
 
   /** All files of the table, whatever a scan is confined to. */
-  def wholeListing(table: PlannedFiles): Listing = listing(table, Nil)
+  def wholeListing(table: PlannedFiles): Listing = table.relation.location match {
+    // not remembered: a plan may live long, and does not need the other partitions
+    case catalog: CatalogFileIndex =>
+      val all = ListingCache.of(catalog.filterPartitions(Nil), table.relation.partitionSchema)
+      StaleFileCheck.in(all, table.relation)
+    case _ => listing(table, Nil)
+  }
 
   /** The decision, confined to these of its files. In the mode `observe`, only what would have been
     * kept becomes less.
@@ -259,15 +265,16 @@ object ScanPlanner {
     */
   private def listing(table: PlannedFiles, onPartitions: Seq[Expression]): Listing = {
     val schema = table.relation.partitionSchema
-    def current(index: PartitioningAwareFileIndex): Listing =
-      StaleFileCheck.in(ListingCache.of(index, schema), table.relation)
-    table.relation.location match {
-      case index: PartitioningAwareFileIndex => table.listed(Nil)(current(index))
+    val listed = table.relation.location match {
+      case index: PartitioningAwareFileIndex => table.listed(Nil)(ListingCache.of(index, schema))
       case catalog: CatalogFileIndex         =>
-        table.listed(onPartitions)(current(partitionsOf(catalog, onPartitions)))
+        table.listed(onPartitions) {
+          ListingCache.of(partitionsOf(catalog, onPartitions), schema)
+        }
       case other =>
         throw new IllegalStateException(s"a relation with ${other.getClass} is not eligible")
     }
+    StaleFileCheck.in(listed, table.relation)
   }
 
   /** The partitions that match. If a filter raises for some partition, all of them, so that the
