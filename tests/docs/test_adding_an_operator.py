@@ -50,7 +50,15 @@ def test_used_names_exist() -> None:
 def test_make_targets_exist(repository: Path) -> None:
     makefile = (repository / "Makefile").read_text("utf-8")
     targets = set(re.findall(r"^    make (\w+)", TEXT, re.M))
-    assert targets == {"operators", "snapshots", "verdicts", "sweep", "check", "test"}
+    assert targets == {
+        "operators",
+        "snapshots",
+        "verdicts",
+        "sweep",
+        "format",
+        "check",
+        "test",
+    }
     assert all(f"\n{target}: " in makefile for target in targets)
     assert all(f"$({variable})" in makefile for variable in re.findall(r" ([A-Z]+)=", TEXT))
 

@@ -250,7 +250,7 @@ def test_index_of_a_table_uses_its_reading(
 
 def other_readings(spark: SparkSession) -> list[tuple[str, Any, dict[str, str], str]]:
     return [
-        ("option", reader_of(spark, "csv", sep=";"), {}, "option sep was not set and is ;"),
+        ("option", reader_of(spark, "csv", sep=";"), {}, "option sep was not set and now is ;"),
         ("type", reader_of(spark, "csv", SCHEMA.replace("id LONG", "id INT")), {}, "id was long"),
         ("name", reader_of(spark, "csv", SCHEMA.replace("id LONG", "ix LONG")), {}, "ix was added"),
         ("case", reader_of(spark, "csv", SCHEMA.replace("id LONG", "ID LONG")), {}, "ID was added"),

@@ -103,7 +103,7 @@ class Connection:
 
     def error(self, step: str, problem: str, table: str, fix: str = "") -> RemoteError:
         """Return the error that a step has failed."""
-        return RemoteError(self.label, table, f"the request '{step}'", problem, fix)
+        return RemoteError(self.label, table, f"the request {step}", problem, fix)
 
 
 def _fix(error: BaseException, action: str) -> str:
