@@ -6,10 +6,10 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 
 /** The listings of a relation of a plan.
   *
-  * All questions about the relation must be about the same files. If the keys of a join came from an
-  * older listing than the one that is read, rows of a file that was added in between would find no
-  * partner, because the files with their partners were ruled out: an outer join or NOT EXISTS would
-  * then return rows that are right at no time.
+  * All questions about the relation must be about the same files. If the keys of a join came from
+  * an older listing than the one that is read, rows of a file that was added in between would find
+  * no partner, because the files with their partners were ruled out: an outer join or NOT EXISTS
+  * would then return rows that are right at no time.
   */
 private[tamis] final class PinnedListings {
   private var pinned = Seq.empty[(Seq[Expression], Listing)]
