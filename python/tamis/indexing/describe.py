@@ -217,7 +217,7 @@ class Description:
             )
         if staleness.untimed:
             head.append(
-                f"files with a modification time before 1990, which queries always read: "
+                "files with a modification time before 1990, which queries always read: "
                 f"{staleness.untimed:,}. Set their times, as with touch, and refresh the index."
             )
         if self.waiting:

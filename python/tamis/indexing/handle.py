@@ -399,9 +399,9 @@ class Index:
         listing = self._list()
         store = self._store(listing)
         location = self._automatic_location(listing)
-        automatic = None if location is None else _automatic(listing, location)
-        waiting = None
+        automatic, waiting = None, None
         if location is not None:
+            automatic = _automatic(listing, location)
             waiting = waiting_files(self._spark, listing.root, location)
         try:
             pointer = store.pointer()

@@ -49,8 +49,8 @@ def read_airport(
     Raises:
         RemoteError: The table cannot be found, or Spark has no type for one of its columns. The
             message names the server, the table and the step. With Spark Connect it is a
-            pyspark.errors.AnalysisException. If the server fails while
-            a query runs, the query ends with a PythonException or a SparkException.
+            pyspark.errors.AnalysisException. If the server fails while a query runs, the query
+            ends with a PythonException or a SparkException.
 
     Example:
         tamis.read_airport(spark, "grpc://localhost:8815", "main", "orders").count()

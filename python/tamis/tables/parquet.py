@@ -299,10 +299,11 @@ class ParquetTables:
         for part in scan.parts:
             if part.index is None:
                 unknown[part.ordinals] = True
-        if wanted is None or not (unknown & kept).any():
+        unknown &= kept
+        if wanted is None or not unknown.any():
             return False
         snapshot = self._snapshot(request)
-        ordinals = np.flatnonzero(unknown & kept & freshness.has_time(snapshot.files))
+        ordinals = np.flatnonzero(unknown & freshness.has_time(snapshot.files))
         if not 0 < len(ordinals) <= wanted.max_files:
             return False
         below: dict[tuple[str, str], Flags] = {}  # which files each automatic index describes

@@ -224,8 +224,7 @@ def invalidate(spark: SparkSession, root: str) -> None:
 def waiting_files(spark: SparkSession, root: str, location: str) -> int | None:
     """Return how many files wait for an automatic index; None if the sidecar does not run."""
     shim = shim_of(spark)
-    files = -1 if shim is None else shim.waitingFiles(_java_session(spark), root, location)
-    return None if files < 0 else files
+    return None if shim is None else shim.waitingFiles(_java_session(spark), root, location)
 
 
 def shim_of(spark: SparkSession) -> Any | None:

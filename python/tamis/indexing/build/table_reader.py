@@ -195,9 +195,8 @@ class TableReader:
         problem = missing_library() if needs_library else None
         if problem is not None:
             warn_caller(
-                f"the index of {self._target} lacks numbers of distinct values of the "
-                f"files that were read: "
-                f"{problem}. Everything else is indexed."
+                f"the index of {self._target} lacks numbers of distinct values of the files that "
+                f"were read: {problem}. Everything else is indexed."
             )
         rows = self._aggregate(ordinals, files, entries)
         return Recorded(timed(entries, rows), rows.parts)
@@ -223,9 +222,8 @@ class TableReader:
             warn_caller(
                 f"footers do not suffice for the columns {', '.join(names)}, and their bounds "
                 f"could not be recorded from the rows ({why}), so the index of {self._target} "
-                "lacks them. "
-                "Everything else is indexed. To try again, run add(); to leave these columns out, "
-                "pass fill_gaps=False.",
+                "lacks them. Everything else is indexed. To try again, run add(); to leave these "
+                "columns out, pass fill_gaps=False.",
             )
         return Recorded(timed(filled, more), more.parts)
 

@@ -181,12 +181,13 @@ object Tamis {
     )
   }
 
-  /** How many files wait for an automatic index; -1 if that is not known. */
-  def waitingFiles(session: SparkSession, root: String, location: String): Int = {
+  /** How many files wait for an automatic index; null if that is not known. */
+  def waitingFiles(session: SparkSession, root: String, location: String): Integer = {
     val request = WaitingFilesRequest(UUID.randomUUID().toString, root, location)
     PlannerClient
       .waiting(request, session.asInstanceOf[ClassicSession].sessionState.conf)
-      .getOrElse(-1)
+      .map(Int.box)
+      .orNull
   }
 
   private val SkipsUnreadable = Seq("ignoreCorruptFiles" -> "true", "ignoreMissingFiles" -> "true")

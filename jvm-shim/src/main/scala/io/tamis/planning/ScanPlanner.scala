@@ -47,8 +47,7 @@ object ScanPlanner {
   def wholeListing(table: PlannedFiles): Listing = table.relation.location match {
     // not remembered: a plan may live long, and does not need the other partitions
     case catalog: CatalogFileIndex =>
-      val all = ListingCache.of(catalog.filterPartitions(Nil), table.relation.partitionSchema)
-      StaleFileCheck.in(all, table.relation)
+      checked(table, listingOf(table, catalog.filterPartitions(Nil)))
     case _ => listing(table, Nil)
   }
 
@@ -264,18 +263,21 @@ object ScanPlanner {
     * Spark.
     */
   private def listing(table: PlannedFiles, onPartitions: Seq[Expression]): Listing = {
-    val schema = table.relation.partitionSchema
     val listed = table.relation.location match {
-      case index: PartitioningAwareFileIndex => table.listed(Nil)(ListingCache.of(index, schema))
+      case index: PartitioningAwareFileIndex => table.listed(Nil)(listingOf(table, index))
       case catalog: CatalogFileIndex         =>
-        table.listed(onPartitions) {
-          ListingCache.of(partitionsOf(catalog, onPartitions), schema)
-        }
+        table.listed(onPartitions)(listingOf(table, partitionsOf(catalog, onPartitions)))
       case other =>
         throw new IllegalStateException(s"a relation with ${other.getClass} is not eligible")
     }
-    StaleFileCheck.in(listed, table.relation)
+    checked(table, listed)
   }
+
+  private def listingOf(table: PlannedFiles, index: PartitioningAwareFileIndex): Listing =
+    ListingCache.of(index, table.relation.partitionSchema)
+
+  private def checked(table: PlannedFiles, listed: Listing): Listing =
+    StaleFileCheck.in(listed, table.relation)
 
   /** The partitions that match. If a filter raises for some partition, all of them, so that the
     * error comes from Spark's own evaluation, as for other relations.
