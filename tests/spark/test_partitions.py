@@ -57,15 +57,44 @@ def test_partition_values_prune(
     assert ({c["pushdown"] for c in scan["conjuncts"]} == {"exact"}) == exact
 
 
-def test_or_over_partition_and_data_columns_needs_the_planner(
-    spark: SparkSession, sales: str, same: Same
+# the value is known when the query runs; files of 12 that plain Spark reads
+AT_RUN_TIME = [
+    ("year = (SELECT max(id) + 1984 FROM range(12))", 1),
+    ("year + 1 > (SELECT max(id) + 1988 FROM range(12)) AND id > 3", 2),
+    ("(year = (SELECT max(id) + 1984 FROM range(12)) AND id > 3) OR year = 1990", 2),
+    ("CAST(year AS TINYINT) = (SELECT max(id) FROM range(12))", None),
+    ("id > (SELECT max(id) FROM range(12))", 12),
+]
+
+
+@pytest.mark.parametrize("setting", ["mode=observe", "runtimeFilters.enabled=false", "python=gone"])
+@pytest.mark.parametrize(
+    ("predicate", "files"),
+    [(case[0], case[1]) for case in CASES] + AT_RUN_TIME,
+)
+def test_partitions_are_pruned_as_in_plain_spark_whatever_the_settings(
+    spark: SparkSession,
+    sales: str,
+    same: Same,
+    request: pytest.FixtureRequest,
+    predicate: str,
+    files: int | None,
+    setting: str,
 ) -> None:
-    # no conjunct is over partition columns only, so plain Spark reads everything
-    frame = same(
-        "SELECT id FROM sales WHERE (year = 1995 AND id > 50) OR (year = 1993 AND id < 50)"
-    )
-    every = kept(spark.sql("SELECT id FROM sales"))[0]
-    assert 0 < kept(frame)[0] <= every // 4
+    from pyspark.errors import PySparkException
+
+    if setting == "python=gone":
+        request.getfixturevalue("no_sidecar")
+    else:
+        key, value = setting.split("=")
+        spark.conf.set(f"spark.tamis.{key}", value)
+    statement = f"SELECT id FROM sales WHERE {predicate}"
+    if files is None:
+        with pytest.raises(PySparkException, match="CAST_OVERFLOW"):
+            spark.sql(statement).collect()
+    else:
+        same(statement)
+        assert sql_tab(spark)["files read after run-time filters"] == [files]
 
 
 def test_catalog_partitions_prune(spark: SparkSession, sales: str, same: Same) -> None:

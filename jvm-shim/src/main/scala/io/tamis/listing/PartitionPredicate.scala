@@ -1,6 +1,5 @@
 package io.tamis.listing
 
-import io.tamis.wire.ExpressionWriter
 import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -8,43 +7,66 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.types.StructType
 
-/** Conjuncts over partition columns alone, evaluated by Spark itself as in its own scan. They are
-  * always exact.
+/** Predicates over partition columns alone, evaluated by Spark itself as in its own scan. A
+  * conjunct of this kind is always exact.
   */
 object PartitionPredicate {
 
-  /** Whether the expression reads only partition columns and depends only on the row. */
+  /** Whether the expression reads only partition columns, and Spark's own scan would evaluate it on
+    * their values: user-defined functions included, if the driver can run them.
+    */
   def isPartitionOnly(e: Expression, partitionSchema: StructType): Boolean = {
     val names = partitionSchema.fieldNames.toSet
-    e.references.nonEmpty && e.references.forall(a => names(a.name)) && isPlainThroughout(e)
+    e.references.nonEmpty && e.references.forall(a => names(a.name)) && isEvaluable(e)
   }
 
-  private def isPlainThroughout(e: Expression): Boolean =
-    !e.exists {
-      case _: AttributeReference => false // unevaluable until it is bound
-      case x                     => !ExpressionWriter.isPlain(x) || x.isInstanceOf[Unevaluable]
-    }
+  private def isEvaluable(e: Expression): Boolean = e.deterministic && !e.exists {
+    case _: AttributeReference                     => false // bound later
+    case _: SubqueryExpression | _: OuterReference => true
+    case _: DynamicPruning | _: Unevaluable        => true
+    case _                                         => false
+  }
 
-  /** A test of the values of one partition. It raises if Spark's evaluation raises; see
-    * `evaluable`.
+  /** A predicate over partition columns alone that is true wherever the conjunct is: what Spark
+    * extracts from a conjunct over other columns, too. None if there is no such predicate.
+    *
+    * An AND is true only if both sides are, so what each side implies holds. An OR is true only if
+    * one side is, so one of the two implied predicates holds, provided that both sides imply one.
     */
+  def impliedBy(conjunct: Expression, partitionSchema: StructType): Option[Expression] =
+    if (partitionSchema.isEmpty) None
+    else
+      conjunct match {
+        case e if isPartitionOnly(e, partitionSchema) => Some(e)
+        case And(left, right)                         =>
+          val sides = Seq(left, right).flatMap(impliedBy(_, partitionSchema))
+          sides.reduceOption(And(_, _))
+        case Or(left, right) =>
+          for {
+            l <- impliedBy(left, partitionSchema)
+            r <- impliedBy(right, partitionSchema)
+          } yield Or(l, r)
+        case _ => None
+      }
+
+  /** A test of the values of one partition. It raises if Spark's evaluation raises. */
   def of(conjuncts: Seq[Expression], partitionSchema: StructType): InternalRow => Boolean = {
     val bound = conjuncts.map(bind(_, partitionSchema)).map(Predicate.createInterpreted)
     row => bound.forall(_.eval(row))
   }
 
-  /** The conjuncts that can be evaluated on every one of these rows without an error. Spark
-    * evaluates the others on the rows, where they raise as in plain Spark.
+  /** Which of these rows satisfy the predicate. None if its evaluation raises for one of them: then
+    * Spark evaluates it on the rows of the files, where it raises as in plain Spark.
     */
-  def evaluable(
-      conjuncts: Seq[Expression],
+  def onEach(
+      predicate: Expression,
       partitionSchema: StructType,
-      rows: Iterable[InternalRow]
-  ): Seq[Expression] =
-    conjuncts.filter { conjunct =>
-      try { val test = of(Seq(conjunct), partitionSchema); rows.foreach(test); true }
-      catch { case NonFatal(_) => false }
-    }
+      rows: Array[InternalRow]
+  ): Option[Array[Boolean]] =
+    try {
+      val test = of(Seq(predicate), partitionSchema)
+      Some(rows.map(test))
+    } catch { case NonFatal(_) => None }
 
   private def bind(e: Expression, partitionSchema: StructType): Expression = e.transform {
     case a: AttributeReference =>

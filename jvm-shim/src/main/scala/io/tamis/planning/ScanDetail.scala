@@ -56,11 +56,12 @@ final class ScanDetail(table: PlannedFiles, decision: Decision) {
     val schema = table.relation.partitionSchema
     val groups = listing.groups.map(_.values)
     val tests = decision.conjuncts.map(_.expression).zipWithIndex.flatMap { case (e, i) =>
-      val isEvaluable = PartitionPredicate.isPartitionOnly(e, schema) &&
-        PartitionPredicate.evaluable(Seq(e), schema, groups).nonEmpty
-      Option.when(isEvaluable)(i -> PartitionPredicate.of(Seq(e), schema))
+      PartitionPredicate.impliedBy(e, schema).flatMap { predicate =>
+        PartitionPredicate.onEach(predicate, schema, groups).map(i -> _)
+      }
     }
-    val first = groups.map(g => tests.collectFirst { case (i, passes) if !passes(g) => i })
+    val first =
+      groups.indices.map(g => tests.collectFirst { case (i, passes) if !passes(g) => i })
     first(_)
   }
 

@@ -229,14 +229,18 @@ object ScanPlanner {
 
   /** Spark's partition pruning, within the files that the scan is confined to. */
   private def onPartitions(table: PlannedFiles, filters: Seq[Expression]): OnPartitions = {
-    val partitionSchema = table.relation.partitionSchema
-    val candidates = filters.filter(PartitionPredicate.isPartitionOnly(_, partitionSchema))
-    val within = table.purpose.within.getOrElse(FileSelection.all(listing(table, candidates)))
+    val schema = table.relation.partitionSchema
+    val implied = filters.flatMap(f => PartitionPredicate.impliedBy(f, schema).map(f -> _))
+    val within =
+      table.purpose.within.getOrElse(FileSelection.all(listing(table, implied.map(_._2))))
     val groups = within.listing.groups.map(_.values)
-    val exact = PartitionPredicate.evaluable(candidates, partitionSchema, groups)
-    val passes = PartitionPredicate.of(exact, partitionSchema)
+    val decided = implied.flatMap { case (filter, predicate) =>
+      PartitionPredicate.onEach(predicate, schema, groups).map((filter, predicate, _))
+    }
+    val exact = decided.collect { case (filter, predicate, _) if filter eq predicate => filter }
     def matching(files: FileSelection) =
-      if (exact.isEmpty) files else files.whereGroup(groups.map(passes))
+      if (decided.isEmpty) files
+      else files.whereGroup(groups.indices.map(g => decided.forall(_._3(g))).toArray)
     OnPartitions(matching(within), exact, () => matching(FileSelection.all(within.listing)))
   }
 

@@ -5,16 +5,26 @@ import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{ColumnIn, PartitionPredicate}
 import io.tamis.planning.{FileSelection, Question}
 import io.tamis.scan.TamisTable
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Expression}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.{
+  AttributeReference,
+  Expression,
+  In,
+  InSet,
+  Literal
+}
 import org.apache.spark.sql.connector.expressions.{Literal => V2Literal}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{DoubleType, FloatType, StructType}
+
+import scala.util.control.NonFatal
 
 /** The files of a scan that remain once the running query has computed the values of `column IN
   * (values)` and of the conditions that tamis added (`RuntimeFilter`).
   *
-  * Spark itself tests partition values. For the rest the planner answers a question, as for any
-  * filter. If anything fails, no file is left out.
+  * Spark itself tests partition values, with or without a planner, as in its own scan. For the rest
+  * the planner answers a question, as for any filter. If anything fails, no file is left out.
   */
 final class RuntimePruning(table: TamisTable, kept: FileSelection) {
 
@@ -34,21 +44,38 @@ final class RuntimePruning(table: TamisTable, kept: FileSelection) {
   private def pruned(predicates: Seq[V2Predicate]): FileSelection = {
     val partitions = table.relation.partitionSchema
     val (awaited, spark) = predicates.partition(conditionOf(_).nonEmpty)
-    val passes = PartitionPredicate.ofRuntime(spark, partitions)
-    val ofPartitions = kept.whereGroup(kept.listing.groups.map(g => passes(g.values)))
+    val conditions = awaited.flatMap(conditionOf(_)).flatMap(_.predicate)
+    val groups = kept.listing.groups.map(_.values)
+    val tests = PartitionPredicate.ofRuntime(spark, partitions) +:
+      conditions.flatMap(PartitionPredicate.impliedBy(_, partitions)).map(ofValues(_, partitions))
+    val ofPartitions = kept.whereGroup(groups.map(g => tests.forall(_(g))))
     val conf = SQLConf.get
-    if (TamisConf.mode(conf) != Mode.Apply) ofPartitions
+    if (TamisConf.mode(conf) != Mode.Apply || !TamisConf.runtimeFiltersEnabled(conf)) ofPartitions
     else {
       val names = partitions.fieldNames.toSet
-      // a cast of a partition column always prunes, as in Spark's own scan
-      val conditions =
-        (awaited.flatMap(conditionOf(_)).flatMap(_.predicate) ++ spark.flatMap(listed(_, names)))
-          .filter(c =>
-            TamisConf.runtimeFiltersEnabled(conf) || c.references.forall(a => names(a.name))
-          )
-      if (conditions.isEmpty || ofPartitions.count == 0) ofPartitions
-      else ofConditions(ofPartitions, conditions)
+      val others = conditions.filterNot(PartitionPredicate.isPartitionOnly(_, partitions)) ++
+        spark.flatMap(listed(_, names))
+      if (others.isEmpty || ofPartitions.count == 0) ofPartitions
+      else ofConditions(ofPartitions, others)
     }
+  }
+
+  /** A test of the values of one partition, which a partition passes if the evaluation raises. */
+  private def ofValues(condition: Expression, partitions: StructType): InternalRow => Boolean = {
+    val test = PartitionPredicate.of(Seq(hashed(condition)), partitions)
+    row =>
+      try test(row)
+      catch { case NonFatal(_) => true }
+  }
+
+  /** Lists of values as sets, because every partition is tested. Spark compares -0.0 and 0.0 as
+    * equal in a list only.
+    */
+  private def hashed(condition: Expression): Expression = condition.transform {
+    case In(key, values)
+        if values.forall(_.isInstanceOf[Literal]) &&
+          key.dataType != FloatType && key.dataType != DoubleType =>
+      InSet(key, values.map(_.eval()).toSet)
   }
 
   private def ofConditions(candidates: FileSelection, conditions: Seq[Expression]): FileSelection =

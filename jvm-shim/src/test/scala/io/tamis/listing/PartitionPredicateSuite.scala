@@ -4,6 +4,7 @@ import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.connector.expressions.{Expression => V2Expression, Expressions}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -30,7 +31,13 @@ class PartitionPredicateSuite extends munit.FunSuite {
     assert(!isOf(EqualTo(day, k)))
     assert(!isOf(Literal.TrueLiteral), "no column")
     assert(!isOf(GreaterThan(Rand(Literal(1L)), Cast(day, DoubleType))), "random")
-    assert(!isOf(EqualTo(ScalaUDF((x: Int) => x, IntegerType, Seq(day)), Literal(1))), "a UDF")
+    assert(isOf(EqualTo(ScalaUDF((x: Int) => x, IntegerType, Seq(day)), Literal(1))), "a UDF")
+    val random = ScalaUDF((x: Int) => x, IntegerType, Seq(day), udfDeterministic = false)
+    assert(!isOf(EqualTo(random, Literal(1))), "a UDF that is not deterministic")
+    val python =
+      PythonUDF("f", null, IntegerType, Seq(day), 100, true)
+    assert(!isOf(EqualTo(python, Literal(1))), "a UDF that the driver cannot run")
+    assert(!isOf(EqualTo(day, ScalarSubquery(OneRowRelation()))), "a subquery")
     assert(!isOf(EqualTo(CurrentUser(), name)), "replaced before the query runs")
   }
 
@@ -52,14 +59,44 @@ class PartitionPredicateSuite extends munit.FunSuite {
     assert(!test(InternalRow(UTF8String.fromString("a"), 2)))
   }
 
-  test("a conjunct that raises for some partition is left to Spark") {
-    val fine = EqualTo(day, Literal(1))
+  test("a predicate that raises for some partition decides none") {
     val raises = EqualTo(Cast(name, IntegerType, None, EvalMode.ANSI), Literal(1))
-    val conjuncts = Seq[Expression](raises, fine)
-    assertEquals(PartitionPredicate.evaluable(conjuncts, schema, rows), Seq[Expression](fine))
-    val numbers = Seq(row(1, "1"), row(2, null))
-    assertEquals(PartitionPredicate.evaluable(conjuncts, schema, numbers), conjuncts)
+    def onEach(rows: InternalRow*) =
+      PartitionPredicate.onEach(raises, schema, rows.toArray).map(_.toSeq)
+    assertEquals(onEach(rows: _*), None)
+    assertEquals(onEach(row(1, "1"), row(2, null)), Some(Seq(true, false)))
   }
+
+  private val ofFirst = EqualTo(day, Literal(1))
+  private val ofSecond = EqualTo(name, Literal("b"))
+  private val ofFile = GreaterThan(k, Literal(5))
+  private val random = GreaterThan(Rand(Literal(1L)), Cast(day, DoubleType))
+
+  // conjunct, what partition values must satisfy wherever it is true
+  private val implied = Seq[(Expression, Option[Expression])](
+    ofFirst -> Some(ofFirst),
+    ofFile -> None,
+    Literal.TrueLiteral -> None,
+    And(ofFirst, ofFile) -> Some(ofFirst),
+    And(ofFile, ofFile) -> None,
+    And(ofFirst, random) -> Some(ofFirst),
+    Or(ofFirst, ofFile) -> None,
+    Or(ofFirst, random) -> None,
+    Or(ofFile, Literal.TrueLiteral) -> None,
+    Or(And(ofFirst, ofFile), ofSecond) -> Some(Or(ofFirst, ofSecond)),
+    Or(And(ofFirst, ofFile), And(ofFile, ofSecond)) -> Some(Or(ofFirst, ofSecond)),
+    And(Or(ofFile, ofFirst), ofSecond) -> Some(ofSecond),
+    // NOT turns what is implied around
+    Not(And(ofFirst, ofFile)) -> None,
+    Not(Or(ofFirst, ofFile)) -> None,
+    EqualTo(ofFirst, ofFile) -> None
+  )
+
+  for ((conjunct, expected) <- implied)
+    test(s"$conjunct implies ${expected.getOrElse("nothing")} of partition values") {
+      assertEquals(PartitionPredicate.impliedBy(conjunct, schema), expected)
+      assertEquals(PartitionPredicate.impliedBy(conjunct, new StructType), None)
+    }
 
   private def in(column: V2Expression, values: V2Expression*): V2Predicate =
     new V2Predicate("IN", (column +: values).toArray)

@@ -6,15 +6,37 @@ import io.tamis.planning.{FileSelection, ScanPlanner}
 import java.util.BitSet
 
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, NamedExpression}
-import org.apache.spark.sql.connector.expressions.{Expression, Expressions}
+import org.apache.spark.sql.catalyst.expressions
+import org.apache.spark.sql.catalyst.expressions.{
+  Add,
+  And,
+  AttributeReference,
+  Cast,
+  Divide,
+  EqualTo,
+  EvalMode,
+  GreaterThan,
+  LessThan,
+  Literal,
+  NamedExpression,
+  Or
+}
+import org.apache.spark.sql.connector.expressions.{Expression, Expressions, Literal => V2Literal}
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.execution.{LocalTableScanExec, SubqueryExec}
-import org.apache.spark.sql.types.{ArrayType, IntegerType}
+import org.apache.spark.sql.types.{ArrayType, DataType, DoubleType, IntegerType, LongType}
 
 class RuntimePruningSuite extends PlanSuite {
   private def in(column: String, values: Any*): Predicate = {
-    val all: Seq[Expression] = Expressions.column(column) +: values.map(Expressions.literal(_))
+    val all: Seq[Expression] = Expressions.column(column) +: values.map {
+      case filter: RuntimeFilter =>
+        new V2Literal[RuntimeFilter] {
+          override def value(): RuntimeFilter = filter
+          override def dataType(): DataType = IntegerType
+          override def children(): Array[Expression] = Array.empty
+        }
+      case value => Expressions.literal(value)
+    }
     new Predicate("IN", all.toArray)
   }
 
@@ -59,6 +81,32 @@ class RuntimePruningSuite extends PlanSuite {
     assertEquals(StubPlanner.questions.size, 0)
   }
 
+  /** What a scan gets for a condition, in which `Awaited` is this value. */
+  private def awaited(condition: expressions.Expression, value: Any): Predicate =
+    in("day", new RuntimeFilter(condition, Array(value)))
+
+  test("conditions are tested on partition values without the planner") {
+    answer(throw new PlannerUnavailable("the test says so"))
+    val day = AttributeReference("day", IntegerType)()
+    val k = AttributeReference("k", LongType)()
+    val value = Awaited(IntegerType, isList = false)
+    val keys = Awaited(ArrayType(LongType), isList = true)
+    val ofFile = GreaterThan(k, Literal(5L))
+    val raises = EqualTo(Divide(Literal(1.0), Cast(day, DoubleType), EvalMode.ANSI), Literal(1.0))
+    Seq(
+      (LessThan(day, value), 1, 1),
+      (EqualTo(Add(day, Literal(1)), value), 7, 0),
+      (Or(EqualTo(day, value), And(EqualTo(day, Literal(2)), ofFile)), 0, 2),
+      (Or(EqualTo(day, value), ofFile), 0, 3),
+      (And(raises, EqualTo(day, value)), 2, 1) // raises for day 0
+    ).foreach { case (condition, value, files) =>
+      assertEquals(left("p")(awaited(condition, value)).size, files, condition)
+    }
+    val membership = KeyMembership(Cast(day, LongType), keys)
+    val listed = in("day", new RuntimeFilter(membership, Array(2L, 9L, null)))
+    assertEquals(left("p")(listed).size, 1)
+  }
+
   test("without an answer, or for a column of no table, no file is left out") {
     answer(throw new PlannerUnavailable("the test says so"))
     assertEquals(left("t")(in("k", 5L)), Seq(0, 1, 2, 3))
@@ -75,6 +123,9 @@ class RuntimePruningSuite extends PlanSuite {
       withConf(off) {
         assertEquals(left("t")(in("k", 5L)), Seq(0, 1, 2, 3))
         assertEquals(left("p")(day).size, 1) // as in plain Spark
+        val condition =
+          LessThan(AttributeReference("day", IntegerType)(), Awaited(IntegerType, isList = false))
+        assertEquals(left("p")(awaited(condition, 1)).size, 1)
       }
     }
     assertEquals(left("t")(in("k", 5L)), Nil)

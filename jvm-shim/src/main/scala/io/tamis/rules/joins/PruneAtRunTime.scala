@@ -26,17 +26,21 @@ import org.apache.spark.sql.internal.SQLConf
   *   - l.k = r.k in a join: the keys of r, if no broadcast of r provides them (RuntimeKeys).
   *     PruneForJoins proves where rows without a match may be left out.
   *
-  * It applies only where single values lie in few files: otherwise nothing is ruled out.
+  * It applies only where single values lie in few files: otherwise nothing is ruled out. Partitions
+  * are ruled out by a scalar subquery whatever the settings of tamis, as in Spark's own scan.
   */
 object PruneAtRunTime extends GoalRule {
   override val ruleName: String = "io.tamis.rules.PruneAtRunTime"
 
-  override protected def isOn(conf: SQLConf): Boolean =
+  override protected def isOn(conf: SQLConf): Boolean = true
+
+  private def prunesFiles: Boolean =
     TamisConf.runtimeFiltersEnabled(conf) && TamisConf.mode(conf) == Mode.Apply
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan = {
-    val joined = if (TamisConf.joinsEnabled(conf)) plan.transformUp(keysOfJoins) else plan
-    if (conf.subqueryReuseEnabled) joined.transformUp(scalarSubqueries) else joined
+    val joined =
+      if (prunesFiles && TamisConf.joinsEnabled(conf)) plan.transformUp(keysOfJoins) else plan
+    joined.transformUp(scalarSubqueries)
   }
 
   private val scalarSubqueries: PartialFunction[LogicalPlan, LogicalPlan] = {
@@ -80,7 +84,9 @@ object PruneAtRunTime extends GoalRule {
   ): Boolean = {
     val partitions = table.relation.partitionSchema.fieldNames.toSet
     val columns = conjunct.references.toSeq
-    columns.exists(a => partitions(a.name)) || Clustering.of(table, filters, columns).contains(true)
+    def ofFiles = columns.exists(a => partitions(a.name)) ||
+      Clustering.of(table, filters, columns).contains(true)
+    columns.forall(a => partitions(a.name)) || prunesFiles && conf.subqueryReuseEnabled && ofFiles
   }
 
   private val keysOfJoins: PartialFunction[LogicalPlan, LogicalPlan] = {

@@ -136,6 +136,25 @@ class PruneAtRunTimeSuite extends PlanSuite {
     }
   }
 
+  test("a subquery rules partitions out whatever the settings, as in plain Spark") {
+    val ofPartitions = "SELECT s FROM p WHERE day = (SELECT max(v) - 5 FROM u)"
+    val mixed = "SELECT s FROM p WHERE day + k = (SELECT max(v) - 5 FROM u)"
+    Seq(
+      "spark.tamis.runtimeFilters.enabled" -> "false",
+      "spark.tamis.joins.enabled" -> "false",
+      "spark.tamis.mode" -> "observe",
+      "spark.sql.execution.reuseSubquery" -> "false"
+    ).foreach { conf =>
+      withConf(conf) {
+        assertEquals(added(tamis(ofPartitions)), Seq("p.day value"), conf)
+        if (conf._1 != "spark.tamis.joins.enabled")
+          assertEquals(added(tamis(mixed)), Nil, conf)
+      }
+    }
+    val plan = tamis(ofPartitions)
+    withConf("spark.tamis.enabled" -> "false")(assertEquals(added(plan), Nil))
+  }
+
   test("scans of recursive queries take no conditions") {
     Seq(
       s"SELECT t.s FROM t JOIN $day ON t.k = q.k",
