@@ -75,7 +75,7 @@ def conf(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array.")] = False,
 ) -> None:
-    """List the confs with their allowed values, defaults and meanings."""
+    """List the confs with their defaults and meanings."""
     if markdown:
         typer.echo(confs.to_markdown(), nl=False)
     elif as_json:

@@ -350,7 +350,7 @@ def test_all_specifications_are_listed(tmp_path: Path) -> None:
 def test_location_without_an_index_has_no_entries(tmp_path: Path) -> None:
     assert SpecificationFile.all(tmp_path.as_uri()) == []
     listed = CliRunner().invoke(app, ["list", "--location", tmp_path.as_uri()])
-    assert listed.output == "no index at this location\n"
+    assert listed.output == f"no index at {tmp_path.as_uri()}\n"
 
 
 @pytest.mark.parametrize(

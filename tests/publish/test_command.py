@@ -86,7 +86,7 @@ def test_server_prints_its_location_and_ends_cleanly(
         ((), "Missing argument 'NAME=PATH'"),
         (
             ("o=/no/such/table",),
-            "tamis: o does not exist: pass the path of an existing table (at /no/such/table)",
+            "tamis: o=/no/such/table: o does not exist: pass the path of an existing table",
         ),
         (
             ("--host", "no.such.host.invalid", "o={orders}"),

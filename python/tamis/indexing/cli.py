@@ -64,7 +64,7 @@ Ndv = Annotated[
     typer.Option(
         "--ndv",
         metavar="NAME",
-        help="Record the number of distinct values of this column, by which Spark estimates the "
+        help="Record the number of distinct values of this column, from which Spark estimates the "
         "sizes of joins if spark.sql.cbo.enabled is true; repeatable.",
     ),
 ]
@@ -268,7 +268,7 @@ def list_indexes(
             "this user has built no index inside a table on this machine: to list the indexes at "
             "spark.tamis.index.location, pass --location"
             if location is None
-            else "no index at this location"
+            else f"no index at {location}"
         )
 
 

@@ -189,7 +189,10 @@ class Description:
             f"{totals.files:,} files, {totals.rows:,} rows, {parts}, {totals.bytes:,} bytes",
         ]
         if totals.unreadable:
-            head.append(f"{totals.unreadable:,} files have no statistics: filters do not skip them")
+            head.append(
+                f"{totals.unreadable:,} files have no statistics: filters on their columns do not "
+                "skip them"
+            )
             if self.built_for is not None:
                 head += [f"  {problem}" for problem in pointer.problems[:_SHOWN]]
         if self.unusable_because is not None:
@@ -217,8 +220,9 @@ class Description:
             )
         if staleness.untimed:
             head.append(
-                "files with a modification time before 1990, which queries always read: "
-                f"{staleness.untimed:,}. Set their times, as with touch, and refresh the index."
+                "files with a modification time before 1990, whose statistics queries do not use: "
+                f"{staleness.untimed:,}. Set their times, for example with touch, and refresh the "
+                "index."
             )
         if self.waiting:
             head.append(f"files that wait for the automatic index: {self.waiting:,}")

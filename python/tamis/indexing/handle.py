@@ -132,7 +132,8 @@ class Index:
         it.
 
         Args:
-            columns: A list or a mapping. Default: all columns, and nothing from the rows.
+            columns: A list or a mapping. Default: all columns, and nothing from the rows except
+                what `fill_gaps` adds.
                 A list names the columns to describe (dots for struct fields; the name of a struct
                 stands for all of its fields).
                 A mapping says what to record of columns from the rows, in addition to the footer

@@ -46,7 +46,7 @@ def report(
         Path, typer.Option("--output", "-o", metavar="FILE", help="The file for the page.")
     ] = Path("report.html"),
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print the findings as JSON instead of a page.")
+        bool, typer.Option("--json", help="Print the findings as JSON; write no page.")
     ] = False,
 ) -> None:
     from tamis.report.findings import findings

@@ -40,7 +40,8 @@ class Explanation:
         "goal", "files"}]}`. The document of `why_not` also has "nothing": the sentence to show if
         no scan is left.
 
-        Sizes are in bytes. None means not known; for row groups also that they were not evaluated.
+        Sizes are in bytes. None means not known. For row groups, it can also mean that they were
+        not evaluated.
         The kept bytes and rows are those of the row groups that are read. The kept files are those
         that are opened. `pushdown` is "exact", "inexact" or "unsupported". `pruned_…` is what the
         conjunct prunes on its own, out of the whole table; `added_…` is what it prunes beyond the

@@ -93,7 +93,7 @@ def _conjunct(conjunct: dict[str, Any], scan: dict[str, Any]) -> str:
     notes = [_note(each) for each in conjunct_notes(conjunct, scan)]
     pruned, total = conjunct.get("pruned_files"), scan["files_total"]
     if pruned and total:  # a full bar next to "prunes 0" would look like success
-        notes.insert(0, f"{_bar(total - pruned, total)} of the files left")
+        notes.insert(0, f"{_bar(total - pruned, total)} files left")
     kind = conjunct["pushdown"]
     return _line(kind, conjunct["sql"], "<br>".join(notes), kind)
 

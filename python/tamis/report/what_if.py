@@ -75,11 +75,12 @@ def what_if(df: DataFrame, cluster_by: Sequence[str] | str) -> WhatIf:
 
     Runs a Spark job that reads the columns of `cluster_by` and those of the filters from the whole
     table, and keeps a random sample of the rows. If the number of rows is not known, a second job
-    counts them. Sorts the sample by `cluster_by` within each partition, and cuts it into at most as
-    many pieces as there are files. The planner then evaluates the filters over the bounds of these
-    pieces, as it does for files. The estimate leaves out what a LIMIT, a join or run-time filters
-    would save. A piece of a sample holds fewer values than a real file, so the result is only an
-    estimate. For a query over several tables, it covers the scans of those that have these columns.
+    counts them. Sorts the sample by `cluster_by` within each partition, and cuts it into about as
+    many pieces as there are files, or fewer if the sample is small. The planner then evaluates the
+    filters over the bounds of these pieces, as it does for files. The estimate leaves out what a
+    LIMIT, a join or run-time filters would save. A piece of a sample holds fewer values than a real
+    file, so the result is only an estimate. For a query over several tables, it covers the scans of
+    those that have these columns.
 
     Args:
         df: A DataFrame of a classic session with tamis.

@@ -72,8 +72,9 @@ def partitions_of(directories: Sequence[str], table: str) -> Partitions:
     for directory, each in zip(places, names, strict=True):
         if each != first:
             raise SourceError(
-                f"{table}: {directory or 'the root'} has the partition columns {each}, but other "
-                f"files have {first}: publish each of them as a table of its own"
+                f"{table}: {directory or 'the root'} has other partition columns "
+                f"({', '.join(each) or 'none'}) than other files ({', '.join(first) or 'none'}): "
+                "publish each of them as a table of its own"
             )
     if len({name.lower() for name in first}) < len(first):
         raise SourceError(

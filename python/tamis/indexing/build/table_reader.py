@@ -222,8 +222,8 @@ class TableReader:
             warn_caller(
                 f"footers do not suffice for the columns {', '.join(names)}, and their bounds "
                 f"could not be recorded from the rows ({why}), so the index of {self._target} "
-                "lacks them. Everything else is indexed. To try again, run add(); to leave these "
-                "columns out, pass fill_gaps=False.",
+                "lacks these bounds. Everything else is indexed. To try again, run add(); to index "
+                "the table without these bounds, pass fill_gaps=False.",
             )
         return Recorded(timed(filled, more), more.parts)
 

@@ -117,8 +117,8 @@ def recording_of(store: Store, pointer: Pointer) -> Recording | None:
                 "index.newer_format",
                 f"the row statistics of the index {store.uri} were written by a newer version "
                 f"of tamis (format {written}, this tamis reads {FORMAT})",
-                "upgrade tamis, or rebuild the index without the columns and expressions that it "
-                f"records: {store.rebuild_command()}",
+                "upgrade tamis, or rebuild the index, which discards what it records of columns "
+                f"and expressions: {store.rebuild_command()}",
             )
         return msgspec.json.decode(content, type=Recording)
     except msgspec.MsgspecError as problem:

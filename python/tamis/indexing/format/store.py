@@ -177,8 +177,8 @@ class Store:
             raise IndexUnusable(
                 "index.newer_format",
                 f"the index {self.uri} was written by a newer version of tamis ({problem})",
-                "upgrade tamis, or rebuild the index without the columns and expressions that it "
-                f"records: {self.rebuild_command()}",
+                "upgrade tamis, or rebuild the index, which discards what it records of columns "
+                f"and expressions: {self.rebuild_command()}",
             ) from problem
         except (OSError, ValueError) as problem:
             raise self._problem_with(name, problem) from problem

@@ -38,7 +38,7 @@ def tables_of(texts: Sequence[str]) -> dict[str, PublishedTable]:
         try:
             table.current()
         except PublishError as problem:
-            raise PublishError(f"{problem} (at {paths[name]})") from problem
+            raise PublishError(f"{name}={paths[name]}: {problem}") from problem
     return tables
 
 

@@ -68,7 +68,7 @@ class Client:
     @property
     def server(self) -> str:
         """How errors name the worker."""
-        shown = masked(one_line(self.location))
+        shown = masked(one_line(self.location)) or "(no uri)"
         return f"the VGI worker {shown if len(shown) <= _SHOWN else shown[:_SHOWN] + '…'}"
 
     @property

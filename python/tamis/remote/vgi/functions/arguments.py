@@ -121,8 +121,8 @@ def argument_bytes(given: Arguments, declared: pa.Schema) -> bytes:
     if len(given.positional) > len(positional) and not is_repeated:
         names = some_of([each.name for each in positional], _SHOWN)
         raise UnusableArguments(
-            f"{len(given.positional)} positional arguments were given. The positional "
-            f"arguments of the function are {names}"
+            f"{len(given.positional)} positional arguments were given, but the function has "
+            f"{len(positional)}: {names}"
         )
     fields, columns = [], []
 

@@ -16,8 +16,9 @@ object PartitionPredicate {
     * their values: user-defined functions included, if the driver can run them.
     */
   def isPartitionOnly(e: Expression, partitionSchema: StructType): Boolean = {
-    val names = partitionSchema.fieldNames.toSet
-    e.references.nonEmpty && e.references.forall(a => names(a.name)) && isEvaluable(e)
+    // not `references`: columns of a condition that a scan receives have no ids of their own
+    val columns = e.collect { case a: Attribute => a.name }
+    columns.nonEmpty && columns.forall(partitionSchema.fieldNames.contains) && isEvaluable(e)
   }
 
   private def isEvaluable(e: Expression): Boolean = e.deterministic && !e.exists {
@@ -35,19 +36,21 @@ object PartitionPredicate {
     */
   def impliedBy(conjunct: Expression, partitionSchema: StructType): Option[Expression] =
     if (partitionSchema.isEmpty) None
-    else
-      conjunct match {
-        case e if isPartitionOnly(e, partitionSchema) => Some(e)
-        case And(left, right)                         =>
-          val sides = Seq(left, right).flatMap(impliedBy(_, partitionSchema))
-          sides.reduceOption(And(_, _))
-        case Or(left, right) =>
-          for {
-            l <- impliedBy(left, partitionSchema)
-            r <- impliedBy(right, partitionSchema)
-          } yield Or(l, r)
-        case _ => None
-      }
+    else impliedBy(conjunct, isPartitionOnly(_, partitionSchema))
+
+  /** The same with another test of what is over partition columns alone. */
+  def impliedBy(conjunct: Expression, isOfPartitions: Expression => Boolean): Option[Expression] =
+    conjunct match {
+      case e if isOfPartitions(e) => Some(e)
+      case And(left, right)       =>
+        Seq(left, right).flatMap(impliedBy(_, isOfPartitions)).reduceOption(And(_, _))
+      case Or(left, right) =>
+        for {
+          l <- impliedBy(left, isOfPartitions)
+          r <- impliedBy(right, isOfPartitions)
+        } yield Or(l, r)
+      case _ => None
+    }
 
   /** A test of the values of one partition. It raises if Spark's evaluation raises. */
   def of(conjuncts: Seq[Expression], partitionSchema: StructType): InternalRow => Boolean = {

@@ -71,7 +71,8 @@ object AskTasks {
         throw failure(
           where,
           s"$interpreter ended with the exit code ${process.exitValue}. It needs the tamis package. " +
-            s"${PythonEnvironment.Choice} a Python that has the package.",
+            s"${PythonEnvironment.Choice} a Python that has the package. The standard error of " +
+            "the driver may say more.",
           null
         )
       RemoteTasks.read(answer, question)

@@ -192,8 +192,8 @@ private[remote] object PythonEnvironment {
 
   /** How users choose the interpreter, for errors. */
   val Choice: String =
-    "In PYSPARK_PYTHON (or spark.pyspark.python of spark-submit), and in PYSPARK_DRIVER_PYTHON " +
-      "if that is set, name"
+    "Set PYSPARK_PYTHON (or spark.pyspark.python of spark-submit), and PYSPARK_DRIVER_PYTHON if " +
+      "it is set already, to"
 
   /** Says that an interpreter cannot be run, and what to do. */
   def missing(interpreter: String, problem: IOException): String =

@@ -13,8 +13,12 @@ import com.fasterxml.jackson.databind.JsonNode
   */
 final case class Reason(code: String, text: String, fix: Option[String]) {
 
-  /** The reason and its fix. Some texts are the message of an error, which ends with a period. */
-  def sentence: String = fix.fold(text)(text.stripSuffix(".") + ": " + _)
+  /** The reason and its fix. Some texts are the message of an error, which ends with a period. The
+    * fix is then a sentence of its own.
+    */
+  def sentence: String = fix.fold(text) { advice =>
+    if (text.endsWith(".")) s"$text ${advice.capitalize}." else s"$text: $advice"
+  }
 
   /** Whether the planner could not answer, so that nothing is known. */
   def isPlannerFailure: Boolean = code == "PLANNER_FAILED"

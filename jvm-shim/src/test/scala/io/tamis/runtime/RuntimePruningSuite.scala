@@ -15,6 +15,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   Divide,
   EqualTo,
   EvalMode,
+  ExprId,
   GreaterThan,
   LessThan,
   Literal,
@@ -87,8 +88,9 @@ class RuntimePruningSuite extends PlanSuite {
 
   test("conditions are tested on partition values without the planner") {
     answer(throw new PlannerUnavailable("the test says so"))
-    val day = AttributeReference("day", IntegerType)()
-    val k = AttributeReference("k", LongType)()
+    // a scan receives columns without ids, see PlanRuntimeConditions.byName
+    val day = AttributeReference("day", IntegerType)(ExprId(0))
+    val k = AttributeReference("k", LongType)(ExprId(0))
     val value = Awaited(IntegerType, isList = false)
     val keys = Awaited(ArrayType(LongType), isList = true)
     val ofFile = GreaterThan(k, Literal(5L))

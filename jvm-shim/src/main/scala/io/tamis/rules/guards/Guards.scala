@@ -235,7 +235,7 @@ private object AssertedPruning {
       catch {
         case e: ParseException =>
           throw new QueryRefused(
-            s"tamis: spark.tamis.assertPruned: '$text' is not valid SQL: ${e.getMessage}"
+            s"tamis: correct spark.tamis.assertPruned: '$text' is not valid SQL: ${e.getMessage}"
           )
       }
     read match {

@@ -1,6 +1,7 @@
 package io.tamis.rules.joins
 
 import io.tamis.conf.{Mode, TamisConf}
+import io.tamis.listing.PartitionPredicate
 import io.tamis.planning.Clustering
 import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.rules.goals.GoalRule
@@ -48,10 +49,32 @@ object PruneAtRunTime extends GoalRule {
         if SubqueryExpression.hasSubquery(condition) && condition.deterministic &&
           !table.purpose.inRecursion =>
       val conjuncts = ExpressionWriter.conjuncts(condition)
-      val added = conjuncts.filter(awaitsOneValue).filterNot(hasCondition(conjuncts, _))
-      val pays = added.filter(columnsPay(table, PlainConjuncts.of(condition), _))
-      if (pays.isEmpty) filter
-      else filter.copy(condition = pays.map(RuntimeCondition(_)).foldLeft(condition)(And(_, _)))
+      val added = conjuncts
+        .filter(SubqueryExpression.hasSubquery)
+        .flatMap(conditionOf(table, PlainConjuncts.of(condition), _))
+        .filterNot(hasCondition(conjuncts, _))
+      if (added.isEmpty) filter
+      else filter.copy(condition = added.map(RuntimeCondition(_)).foldLeft(condition)(And(_, _)))
+  }
+
+  /** What the scan receives for a conjunct: the conjunct itself, or only what it implies of
+    * partition values.
+    */
+  private def conditionOf(
+      table: TamisTable,
+      filters: Seq[Expression],
+      conjunct: Expression
+  ): Option[Expression] = {
+    val partitions = table.relation.partitionSchema
+    val names = partitions.fieldNames.toSet
+    def isOfPartitions(e: Expression) = e.references.forall(a => names(a.name)) &&
+      (PartitionPredicate.isPartitionOnly(e, partitions) || awaitsOneValue(e))
+    val ofPartitions = PartitionPredicate.impliedBy(conjunct, isOfPartitions(_))
+    if (
+      !ofPartitions.contains(conjunct) && awaitsOneValue(conjunct) && pays(table, filters, conjunct)
+    )
+      Some(conjunct)
+    else ofPartitions.filter(awaitsOneValue)
   }
 
   private def hasCondition(conjuncts: Seq[Expression], conjunct: Expression): Boolean =
@@ -77,17 +100,13 @@ object PruneAtRunTime extends GoalRule {
     }
   }
 
-  private def columnsPay(
-      table: TamisTable,
-      filters: Seq[Expression],
-      conjunct: Expression
-  ): Boolean = {
-    val partitions = table.relation.partitionSchema.fieldNames.toSet
-    val columns = conjunct.references.toSeq
-    def ofFiles = columns.exists(a => partitions(a.name)) ||
+  private def pays(table: TamisTable, filters: Seq[Expression], conjunct: Expression): Boolean =
+    prunesFiles && conf.subqueryReuseEnabled && {
+      val partitions = table.relation.partitionSchema.fieldNames.toSet
+      val columns = conjunct.references.toSeq
+      columns.exists(a => partitions(a.name)) ||
       Clustering.of(table, filters, columns).contains(true)
-    columns.forall(a => partitions(a.name)) || prunesFiles && conf.subqueryReuseEnabled && ofFiles
-  }
+    }
 
   private val keysOfJoins: PartialFunction[LogicalPlan, LogicalPlan] = {
     case join: Join if join.condition.nonEmpty && JoinSides.of(join).any =>
