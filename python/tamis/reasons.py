@@ -157,8 +157,8 @@ for what was not pruned, is not exact, or is left to Spark. Codes are stable. Se
 are for people and may change. A test produces the reasons, applies the fix and checks that it helps
 (`tests/spark/test_reasons.py`).
 
-Fixes that say *cluster the table by c* mean to
-[write it sorted by c](statistics_index.md#clustering), not `CLUSTERED BY`.
+In a fix, *cluster the table by c* means to
+[write it sorted by c](statistics_index.md#clustering), not to use `CLUSTERED BY`.
 """
 
 _TABLE = "| code | meaning | example | fix |\n| --- | --- | --- | --- |\n"

@@ -59,7 +59,7 @@ def to_markdown() -> str:
         "dates of April 1995. Every predicate that prunes by minimum and maximum therefore also",
         "prunes by partition values, including predicates with functions: `year(d) = 1995` reads",
         "the files of twelve months. The exceptions are `bucket`, which rules out the files of",
-        "other buckets for `=` and `IN`, and `void`, which proves nothing.",
+        "other buckets for `=`, `<=>` and `IN`, and `void`, which proves nothing.",
         "",
         "What partition values alone prove about a predicate (`tamis.classify` reports it):",
         "",
@@ -88,7 +88,7 @@ def to_markdown() -> str:
         "- Several fields may have the same source, and fields of several specs may be used",
         "  together. Each known value narrows the bounds. Values that contradict each other or the",
         "  statistics of the column are ignored.",
-        "- Ordinals of time transforms are rounded down, also before 1970. Some writers round",
+        "- Ordinals of time transforms are rounded down, even before 1970. Some writers round",
         "  toward zero and so put values before 1970 one period too late. Files of ordinal 0 and",
         "  below may therefore also hold values of the previous period, and boundaries up to 1970",
         "  are conservative. Iceberg's own projections do the same. `day` of a date is the date",
@@ -96,7 +96,7 @@ def to_markdown() -> str:
         "- Buckets follow appendix B of the Iceberg specification. A string in the form of a UUID",
         "  may be in the bucket of the string or in that of the UUID.",
         "- `truncate` counts code points of strings and bytes of binary values. It rounds down,",
-        "  also below zero. A value that no truncation returns is ignored, and so is a transform",
+        "  even below zero. A value that no truncation returns is ignored, and so is a transform",
         "  with another name.",
     ]
     return "\n".join([*lines, ""])
