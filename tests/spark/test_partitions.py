@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.spark.conftest import kept, scans, sql_tab
+from tests.spark.conftest import scans, sql_tab
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
