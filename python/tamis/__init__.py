@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from tamis.report import what_if as what_if
     from tamis.report import why_not as why_not
     from tamis.scan_history import history as history
+    from tamis.scan_history import maintenance_history as maintenance_history
     from tamis.session import configure as configure
     from tamis.session import parse as parse
     from tamis.wire.duckdb import from_duckdb as from_duckdb
@@ -81,6 +82,7 @@ _DEFINED_IN = {
     "history": "tamis.scan_history",
     "index": "tamis.indexing",
     "maintain": "tamis.maintenance",
+    "maintenance_history": "tamis.scan_history",
     "parse": "tamis.session",
     "read_airport": "tamis.remote",
     "read_vgi": "tamis.remote",

@@ -54,7 +54,7 @@ from tamis.indexing.format.specification import FORMAT as SPECIFICATION_FORMAT
 from tamis.indexing.format.specification import Specification, SpecificationFile
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten
-from tamis.indexing.read.automatic_location import location_of
+from tamis.indexing.read.automatic_location import location_of, maintained_location
 from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.freshness import Staleness
 from tamis.indexing.read.reader_options import FILE as READING
@@ -87,7 +87,23 @@ class Index:
         self._spark = spark
         self._target = _text_of(path_or_table)
         self._reader = reader
+        self._location: str | None = None
         self._is_changed = False
+
+    def at(self, location: str) -> Index:
+        """Return a handle to the index of the same table in another location.
+
+        Args:
+            location: As `spark.tamis.index.location`.
+        """
+        other = Index(self._spark, self._target, self._reader)
+        other._location = location
+        return other
+
+    @property
+    def location(self) -> str | None:
+        """The directory of indexes; None: the index is in the directory of the table."""
+        return self._location or index_location(self._spark)
 
     @property
     def is_changed(self) -> bool:
@@ -410,6 +426,9 @@ class Index:
             specification = self._specification(listing)
             if specification is not None and specification.exists():
                 raise overwritten(listing.root, store.location, store.options) from problem
+            maintained = self._maintained()
+            if maintained is not None:
+                return maintained
             if automatic is None:
                 raise
             return Description(
@@ -433,6 +452,17 @@ class Index:
             waiting=waiting,
         )
 
+    def _maintained(self) -> Description | None:
+        """Return the description of the index that maintenance has written elsewhere, if any."""
+        location = maintained_location(cache_location(self._spark))
+        if location is None or location == self.location:
+            return None
+        other = self.at(location)
+        try:
+            return other.describe() if other._store(other._list()).stamp() is not None else None
+        except (OSError, StatisticsIndexError):
+            return None
+
     def _automatic_location(self, listing: TableListing) -> str | None:
         """Return where queries of this session keep the automatic index; None if they do not."""
         is_off = conf_of(self._spark, "spark.tamis.index.auto") == "off"
@@ -455,6 +485,10 @@ class Index:
             is_current = held.fits(listing, leaves, table.entries(held.spec, gone)) and not gone
         is_known = held is not None or self._requested(listing) is not None
         return State(table, held, files, is_current, is_known)
+
+    def is_writable(self) -> bool:
+        """Return whether the index can be written where it belongs."""
+        return self._store(self._list()).is_writable()
 
     def drop(self) -> None:
         """Remove the index, and the list of what it recorded, from which `refresh` restores it.
@@ -481,7 +515,7 @@ class Index:
     def _store(self, listing: TableListing) -> Store:
         return Store.at(
             listing.root,
-            index_location(self._spark),
+            self.location,
             storage_settings(self._spark),
             command_options(listing.reading),
         )
@@ -489,9 +523,7 @@ class Index:
     def _specification(self, listing: TableListing) -> SpecificationFile | None:
         """Return the file of the specification of this index; None if it cannot be reached."""
         try:
-            return SpecificationFile.at(
-                listing.root, index_location(self._spark), storage_settings(self._spark)
-            )
+            return SpecificationFile.at(listing.root, self.location, storage_settings(self._spark))
         except StorageUnreachableError:
             return None
 

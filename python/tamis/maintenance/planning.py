@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.indexing.build.listing import conf_of, shim_of
+from tamis.indexing.build.listing import cache_location, conf_of, shim_of
 from tamis.indexing.format.row_sql import FLOATING
 from tamis.indexing.handle import Index, State
+from tamis.indexing.read.automatic_location import maintained_location
 from tamis.maintenance.proposals import Proposal, proposals
 from tamis.maintenance.steps import Maintenance, Step
 from tamis.scan_history import history as read_history
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.readwriter import DataFrameReader
 
-__all__ = ["maintain", "maintain_index"]
+__all__ = ["maintain", "maintain_index", "past_scans", "planned", "run", "writable"]
 
 _HISTORY: Final = "spark.tamis.history.location"
 _INT96: Final = "INT96"
@@ -47,6 +49,10 @@ def maintain(
        Bloom filters or value lists that would help them, if the scans lost more than it costs to
        read the columns once: see docs/statistics_index.md.
 
+    If the index cannot be written where it belongs, for example because the directory of the table
+    is read-only, it is written to the cache directory of this user, for the drivers of this user on
+    this machine.
+
     Nothing is recorded twice. You can run it again at any time: if there is nothing to do, it only
     lists the table and reads the history.
 
@@ -70,24 +76,65 @@ def maintain_index(
     index: Index, *, dry_run: bool = False, history: str | os.PathLike[str] | None = None
 ) -> Maintenance:
     """Maintain an index: see `maintain`."""
+    if not dry_run:
+        index = writable(index)
     state = index.state()
-    steps = _steps(state, _scans(index.spark, history))
-    plan = Maintenance(index.target, steps)
+    plan = planned(index, state, past_scans(index.spark, history))
     if dry_run or not plan.worthwhile:
         return plan
     started = time.perf_counter()
+    run(index, state, plan.worthwhile)
+    return replace(plan, seconds=time.perf_counter() - started)
+
+
+def writable(index: Index) -> Index:
+    """Return the index where it can be written: where it belongs, or else in the cache directory.
+
+    Raises:
+        StatisticsIndexError: The table cannot be listed.
+    """
+    if not index.is_writable():
+        location = maintained_location(cache_location(index.spark))
+        if location is not None:
+            return index.at(location)
+    return index
+
+
+def planned(index: Index, state: State, scans: pa.Table) -> Maintenance:
+    """Return what maintenance of an index does.
+
+    Args:
+        index: The index.
+        state: Its state.
+        scans: The history.
+    """
+    steps = _steps(state, scans)
+    return Maintenance(index.target, steps, location=index.location)
+
+
+def run(index: Index, state: State, steps: Sequence[Step], fill_gaps: bool | None = None) -> None:
+    """Run steps of maintenance.
+
+    Args:
+        index: The index.
+        state: Its state before these steps.
+        steps: The step that builds or refreshes, if any, comes first.
+        fill_gaps: Whether a new index gets bounds from rows. None: as it was built before.
+
+    Raises:
+        StatisticsIndexError: The table cannot be listed or read, or the index cannot be written.
+    """
     columns: dict[str, list[str]] = {}
     expressions: dict[str, list[str]] = {}
-    for step in plan.worthwhile:
+    for step in steps:
         if step.kind is not None:
             wanted = expressions if step.is_expression else columns
             wanted.setdefault(str(step.name), []).append(step.kind)
-    if plan.worthwhile[0].action != "record":
+    if steps[0].action != "record":
         # refresh() also restores what a deleted or damaged index recorded
-        index.refresh() if state.is_known else index.build()
+        index.refresh() if state.is_known else index.build(fill_gaps=fill_gaps is not False)
     if columns or expressions:
         index.add(columns=columns, expressions=expressions)
-    return Maintenance(index.target, steps, time.perf_counter() - started)
 
 
 def _steps(state: State, scans: pa.Table) -> tuple[Step, ...]:
@@ -121,7 +168,8 @@ def _is_up_to_date(state: State) -> bool:
     return state.is_current and state.staleness is not None and not state.staleness.is_stale
 
 
-def _scans(spark: SparkSession, history: str | os.PathLike[str] | None) -> pa.Table:
+def past_scans(spark: SparkSession, history: str | os.PathLike[str] | None) -> pa.Table:
+    """Return the history, including the scans of all queries that have ended."""
     shim = shim_of(spark)
     if shim is not None:
         shim.flushHistory(spark._jsparkSession)

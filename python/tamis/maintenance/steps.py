@@ -87,11 +87,13 @@ class Maintenance:
         table: The path or table.
         steps: The steps, in order. Those that are not worthwhile are left out when it runs.
         seconds: How long the steps took; None if they were not run.
+        location: The directory of indexes; None: the index is in the directory of the table.
     """
 
     table: str
     steps: tuple[Step, ...]
     seconds: float | None = None
+    location: str | None = None
 
     @property
     def worthwhile(self) -> tuple[Step, ...]:
@@ -104,6 +106,7 @@ class Maintenance:
             "table": self.table,
             "steps": [step.to_dict() for step in self.steps],
             "seconds": self.seconds,
+            "location": self.location,
         }
 
     def __str__(self) -> str:

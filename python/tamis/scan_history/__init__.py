@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from tamis.errors import some_of
 from tamis.scan_history.log import Log, default_location
+from tamis.scan_history.maintenance_log import maintenance_history
 from tamis.scan_history.schema import SCHEMA
 
-__all__ = ["SCHEMA", "Log", "default_location", "history"]
+__all__ = ["SCHEMA", "Log", "default_location", "history", "maintenance_history"]
 
 
 def history(location: str | os.PathLike[str] | None = None) -> pa.Table:

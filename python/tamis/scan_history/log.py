@@ -25,8 +25,11 @@ import pyarrow.parquet as pq
 
 from tamis.scan_history.schema import SCHEMA
 
-__all__ = ["Log", "Skipped", "default_location"]
+__all__ = ["MAINTENANCE", "Log", "Skipped", "default_location"]
 
+#: How the names of files begin that `tamis.scan_history.maintenance_log` writes.
+MAINTENANCE: Final = "maintenance-"
+_STEP: Final = re.compile(MAINTENANCE + r"(\d{13})-[0-9a-f]{16}\.parquet")
 _NAME: Final = re.compile(r"scans-(\d{13})-[0-9a-f]{16}\.parquet")
 #: From this number of small files on, they are merged into one.
 _MANY: Final = 32
@@ -111,8 +114,12 @@ class Log:
         """
         now = int(time.time() * 1000) if now_ms is None else now_ms
         oldest = now - max_age_ms
-        for path in self.folder.glob("scans-*.part"):
-            if _age_s(path, now) > _ABANDONED_S:
+        for pattern in ("scans-*.part", f"{MAINTENANCE}*.part"):
+            for path in self.folder.glob(pattern):
+                if _age_s(path, now) > _ABANDONED_S:
+                    path.unlink(missing_ok=True)
+        for path in self.maintenance():
+            if int(path.name.removeprefix(MAINTENANCE)[:13]) < oldest:
                 path.unlink(missing_ok=True)
         sizes: dict[Path, int] = {}
         for path in self._ours():
@@ -144,11 +151,21 @@ class Log:
         for path in tables:
             path.unlink(missing_ok=True)
 
+    def maintenance(self) -> list[Path]:
+        """Return the files of `tamis.scan_history.maintenance_log`, oldest first."""
+        if not self.folder.is_dir():
+            return []
+        return [p for p in sorted(self.folder.iterdir()) if _STEP.fullmatch(p.name)]
+
     def _listed(self) -> list[Path]:
         if not self.folder.is_dir():
             return []
         names = sorted(self.folder.iterdir())
-        return [p for p in names if p.suffix != ".part" and not p.name.startswith(".")]
+        return [
+            p
+            for p in names
+            if p.suffix != ".part" and not p.name.startswith(".") and not _STEP.fullmatch(p.name)
+        ]
 
     def _ours(self) -> list[Path]:
         return [path for path in self._listed() if _NAME.fullmatch(path.name)]

@@ -27,7 +27,7 @@ from tamis.indexing.automatic.automatic_indexes import AutomaticIndexes, Unindex
 from tamis.indexing.format.layout import index_uri
 from tamis.indexing.problems import IndexMissing, IndexUnusable, refresh_command
 from tamis.indexing.read import freshness
-from tamis.indexing.read.automatic_location import location_of
+from tamis.indexing.read.automatic_location import location_of, maintained_location
 from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.open_indexes import Indexes, OpenIndex
@@ -269,22 +269,39 @@ class ParquetTables:
         return tuple(usable.values()), tuple(problems)
 
     def _automatic_indexes(self, request: ScanRequest, snapshot: Snapshot) -> tuple[OpenIndex, ...]:
-        """Return the automatic indexes of a request. One that cannot be used is no problem."""
+        """Return the indexes in the cache directory that describe files of a request.
+
+        Those of maintenance come first, because they may have row statistics. One that cannot be
+        used is no problem.
+        """
         usable: dict[int, OpenIndex] = {}
+        for candidates, location in _maintained_roots(request, snapshot):
+            for root in candidates:
+                index = self._cached_index(request, root, location)
+                if index is not None:
+                    if index.pointer.case_sensitive == request.table.case_sensitive:
+                        usable[id(index)] = index
+                    break
         for root, location in _automatic_roots(request, snapshot).values():
-            self._automatic.note_use(root, location)
-            outcome = self._automatic_open.find(
-                root, location, {}, request.cache_directory, request.index.epoch
-            )
-            if not isinstance(outcome, OpenIndex):
-                continue
-            problems = [each.problem for each in (outcome.statistics, outcome.row_groups)]
-            if any(each is not None and each.code == "index.damaged" for each in problems):
-                self._automatic.discard(root, location, outcome.pointer.checksum)
-                self._automatic_open.forget(root, location)
-            else:
-                usable[id(outcome)] = outcome
+            index = self._cached_index(request, root, location)
+            if index is not None:
+                usable[id(index)] = index
         return tuple(usable.values())
+
+    def _cached_index(self, request: ScanRequest, root: str, location: str) -> OpenIndex | None:
+        """Return an index in the cache directory. Removes it if it is damaged."""
+        self._automatic.note_use(root, location)
+        outcome = self._automatic_open.find(
+            root, location, {}, request.cache_directory, request.index.epoch
+        )
+        if not isinstance(outcome, OpenIndex) or outcome.reading is not None:
+            return None
+        problems = [each.problem for each in (outcome.statistics, outcome.row_groups)]
+        if any(each is not None and each.code == "index.damaged" for each in problems):
+            self._automatic.discard(root, location, outcome.pointer.checksum)
+            self._automatic_open.forget(root, location)
+            return None
+        return outcome
 
     def index_files(self, request: ScanRequest, scan: ScanInput, kept: Flags) -> bool:
         """Let automatic indexes describe the kept files that no index describes.
@@ -453,6 +470,19 @@ def _automatic_roots(request: ScanRequest, snapshot: Snapshot) -> dict[str, tupl
     if location is None:
         return {}
     return {root: ([*_candidates(root, snapshot)][-1], location) for root in roots}
+
+
+def _maintained_roots(
+    request: ScanRequest, snapshot: Snapshot
+) -> Iterator[tuple[Iterator[str], str]]:
+    """Yield where maintenance may have put an index for each root of a request: see `maintain`."""
+    wanted, roots = request.index.automatic, request.table.roots
+    is_possible = request.index.enabled and request.reading is None and len(roots) <= _MAX_ROOTS
+    location = maintained_location(request.cache_directory)
+    if wanted is None or not is_possible or location is None:
+        return
+    for root in roots:
+        yield _candidates(root, snapshot), location
 
 
 def _is_below(root: str, snapshot: Snapshot) -> npt.NDArray[np.bool_]:

@@ -7,6 +7,7 @@ Tables are read as if those of all segments were one.
 
 from __future__ import annotations
 
+import secrets
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -119,6 +120,18 @@ class Store:
     def _inside(self, *parts: str) -> str:
         return "/".join([self.path, *parts])
 
+    def is_writable(self) -> bool:
+        """Return whether an index can be written, by writing a small file and removing it."""
+        probe = self._inside(f".probe-{secrets.token_hex(8)}")
+        try:
+            self.file_system.create_dir(self.path)
+            with self.file_system.open_output_stream(probe) as stream:
+                stream.write(b"tamis")
+            self.file_system.delete_file(probe)
+        except OSError:
+            return False
+        return True
+
     # --- reading ------------------------------------------------------------------------------
 
     def stamp(self) -> Stamp | None:
@@ -171,7 +184,7 @@ class Store:
         """
         try:
             return self._unsealed(name)
-        except FileNotFoundError:
+        except (FileNotFoundError, NotADirectoryError):
             return None
         except NewerFormatError as problem:
             raise IndexUnusable(

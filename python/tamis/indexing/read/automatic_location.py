@@ -1,9 +1,10 @@
-"""Where automatic indexes are: see `tamis.indexing.automatic`."""
+"""Where the indexes in the cache directory are: automatic ones, and those of maintenance."""
 
 from __future__ import annotations
 
 import hashlib
 from pathlib import Path
+from typing import Final
 from urllib.parse import quote
 
 import platformdirs
@@ -12,7 +13,10 @@ from tamis._version import __version__
 from tamis.indexing.format.layout import FORMAT
 from tamis.indexing.read.cache import private_directory
 
-__all__ = ["location_of"]
+__all__ = ["location_of", "maintained_location"]
+
+#: Instead of the schema, which an index of maintenance has in its pointer.
+_MAINTAINED: Final = "maintained"
 
 
 def location_of(cache_directory: str | None, schema: str, case_sensitive: bool) -> str | None:
@@ -37,3 +41,15 @@ def location_of(cache_directory: str | None, schema: str, case_sensitive: bool) 
         return None if directory is None else "file:" + quote(str(directory.resolve()))
     except (OSError, UnicodeError):
         return None
+
+
+def maintained_location(cache_directory: str | None) -> str | None:
+    """Return the location of indexes of tables where an index cannot be written, as a URI.
+
+    They lie beside the automatic indexes, and are removed like these if no query uses them.
+    None: the directory cannot be used.
+
+    Args:
+        cache_directory: As for `location_of`.
+    """
+    return location_of(cache_directory, _MAINTAINED, False)

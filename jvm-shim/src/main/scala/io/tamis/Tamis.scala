@@ -10,6 +10,7 @@ import io.tamis.listing.{
   ReadFingerprint,
   Snapshots
 }
+import io.tamis.maintenance.{IdleMaintenance, MaintenanceRun}
 import io.tamis.planning.{AnswerMemo, Question}
 import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
 import io.tamis.rules.relations.FileRelation
@@ -55,6 +56,9 @@ object Tamis {
   def flushHistory(session: SparkSession): Unit = {
     ScanHistory.flush(session.sparkContext)
   }
+
+  /** The run of maintenance to which a Python process of this driver belongs. */
+  def maintenance(run: String): MaintenanceRun = IdleMaintenance.run(run)
 
   /** The warnings of this driver, oldest first. */
   def warnings(): Array[String] = Warnings.all.toArray

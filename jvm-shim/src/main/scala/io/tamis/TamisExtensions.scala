@@ -3,6 +3,7 @@ package io.tamis
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
 import io.tamis.functions.TableFunctions
+import io.tamis.maintenance.IdleMaintenance
 import io.tamis.planning.PlanningMetrics
 import io.tamis.report.{Audit, ScanHistory}
 import io.tamis.rules.filters.{
@@ -60,6 +61,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
       ScanHistory.listenTo(session.sparkContext)
       Audit.listenTo(session.sparkContext)
       IndexWrites.listenTo(session.sparkContext)
+      IdleMaintenance.listenTo(session.sparkContext)
       PlanningMetrics.showIn(session.sparkContext)
       new UseTamisTables(session)
     }

@@ -115,7 +115,7 @@ final class Question(
 
   private def automatic: Option[AutomaticIndex] =
     Option.when(
-      reading.isEmpty && TamisConf.indexEnabled(conf) && TamisConf.indexAutoName(conf) == "footers"
+      reading.isEmpty && TamisConf.indexEnabled(conf) && TamisConf.indexAutoName(conf) != "off"
     )(
       AutomaticIndex(
         Question.columnsOfFiles(table.relation),

@@ -1,0 +1,127 @@
+package io.tamis.maintenance
+
+import io.tamis.bridge.SidecarPython
+import io.tamis.conf.TamisConf
+import io.tamis.wire.Json
+import java.io.{File, IOException}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.UUID
+import java.util.concurrent.TimeUnit
+
+import scala.util.Try
+
+import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+
+/** One run of maintenance of the index of a table, in a Python process that runs its jobs in this
+  * driver.
+  *
+  * @param table
+  *   the path or table
+  * @param session
+  *   the session of the jobs
+  * @param cost
+  *   what the jobs of maintenance have cost so far, in all runs
+  * @param bytesLeft
+  *   how many bytes may still be read in this hour
+  */
+final class MaintenanceRun private[maintenance] (
+    val table: String,
+    val session: ClassicSession,
+    cost: () => Cost,
+    left: () => Long
+) {
+  private[maintenance] val id: String = UUID.randomUUID().toString
+  private val before = cost()
+  private var taken = before
+  @volatile private var process: Option[Process] = None
+  @volatile private var isStopped = false
+
+  /** For the process: how many bytes may still be read. */
+  def bytesLeft(): Long = left()
+
+  /** For the process: CPU time in nanoseconds, and bytes, of its jobs since the last call. */
+  def takeCost(): Array[Long] = synchronized {
+    MaintenanceRun.delivered(session)
+    val now = cost()
+    val since = now - taken
+    taken = now
+    Array(since.cpuNanos, since.bytes)
+  }
+
+  private[maintenance] def wasStopped: Boolean = isStopped
+
+  /** Ends the process. Its jobs are cancelled by the caller. */
+  private[maintenance] def stop(): Unit = {
+    isStopped = true
+    process.foreach(_.destroy())
+  }
+
+  /** Runs the process until it ends, or is stopped.
+    *
+    * @return
+    *   why it failed; None if it did not, or was stopped
+    */
+  private[maintenance] def execute(): Option[String] = {
+    val gateway = new SparkGateway(session.sparkContext.getConf)
+    try {
+      val python = SidecarPython.choose(TamisConf.python(session.sessionState.conf))
+      val started =
+        try start(python, gateway)
+        catch { case e: IOException => return Some(s"cannot run $python (${e.getMessage})") }
+      process = Some(started)
+      if (isStopped) started.destroy()
+      // the process ends with its standard input, so that stays open
+      val input = started.getOutputStream
+      Try {
+        input.write((order + "\n").getBytes(UTF_8))
+        input.flush()
+      }
+      val errors = new String(started.getErrorStream.readAllBytes(), UTF_8)
+      started.waitFor()
+      Try(input.close())
+      if (isStopped || started.exitValue == 0) None
+      else Some(s"$python ended with the exit code ${started.exitValue}: ${lastLine(errors)}")
+    } finally {
+      process.foreach(_.destroy())
+      gateway.close()
+    }
+  }
+
+  private def lastLine(text: String): String =
+    text.linesIterator.map(_.trim).filter(_.nonEmpty).toSeq.lastOption.getOrElse("no message")
+
+  private def order: String = {
+    val conf = session.sessionState.conf
+    Json.text(
+      Json.obj(
+        "run" -> id,
+        "table" -> table,
+        "keeps_history" -> TamisConf.historyEnabled(conf),
+        "history" -> TamisConf.historyLocation(conf)
+      )
+    )
+  }
+
+  private def start(python: String, gateway: SparkGateway): Process = {
+    // -P: do not search the working directory for modules
+    val builder = new ProcessBuilder(python, "-P", "-m", "tamis.maintenance.worker")
+      .redirectOutput(ProcessBuilder.Redirect.DISCARD)
+    val environment = builder.environment
+    environment.put("PYSPARK_GATEWAY_PORT", gateway.port.toString)
+    environment.put("PYSPARK_GATEWAY_SECRET", gateway.secret)
+    environment.put("PYSPARK_PIN_THREAD", "true")
+    SidecarPython.sparkConf("spark.pyspark.python").foreach(environment.put("PYSPARK_PYTHON", _))
+    val path = SidecarPython.packageRoot.map(_.toString).toSeq ++
+      Seq(SparkGateway.path(), environment.getOrDefault("PYTHONPATH", ""))
+    environment.put("PYTHONPATH", path.filter(_.nonEmpty).mkString(File.pathSeparator))
+    builder.start()
+  }
+}
+
+private object MaintenanceRun {
+  private val DeliveredMs = TimeUnit.SECONDS.toMillis(5)
+
+  /** Waits until the listeners know what the jobs have cost. */
+  private def delivered(session: ClassicSession): Unit =
+    Try(SparkGateway.delivered(session.sparkContext, DeliveredMs)): Unit
+}
