@@ -101,7 +101,7 @@ class Index:
         return other
 
     @property
-    def location(self) -> str | None:
+    def directory(self) -> str | None:
         """The directory of indexes; None: the index is in the directory of the table."""
         return self._location or index_location(self._spark)
 
@@ -426,7 +426,8 @@ class Index:
             specification = self._specification(listing)
             if specification is not None and specification.exists():
                 raise overwritten(listing.root, store.location, store.options) from problem
-            maintained = self._maintained()
+            # queries look for it if they look for automatic ones
+            maintained = None if location is None else self._maintained()
             if maintained is not None:
                 return maintained
             if automatic is None:
@@ -455,7 +456,7 @@ class Index:
     def _maintained(self) -> Description | None:
         """Return the description of the index that maintenance has written elsewhere, if any."""
         location = maintained_location(cache_location(self._spark))
-        if location is None or location == self.location:
+        if location is None or location == self.directory:
             return None
         other = self.at(location)
         try:
@@ -515,7 +516,7 @@ class Index:
     def _store(self, listing: TableListing) -> Store:
         return Store.at(
             listing.root,
-            self.location,
+            self.directory,
             storage_settings(self._spark),
             command_options(listing.reading),
         )
@@ -523,7 +524,7 @@ class Index:
     def _specification(self, listing: TableListing) -> SpecificationFile | None:
         """Return the file of the specification of this index; None if it cannot be reached."""
         try:
-            return SpecificationFile.at(listing.root, self.location, storage_settings(self._spark))
+            return SpecificationFile.at(listing.root, self.directory, storage_settings(self._spark))
         except StorageUnreachableError:
             return None
 

@@ -109,7 +109,7 @@ def planned(index: Index, state: State, scans: pa.Table) -> Maintenance:
         scans: The history.
     """
     steps = _steps(state, scans)
-    return Maintenance(index.target, steps, location=index.location)
+    return Maintenance(index.target, steps, location=index.directory)
 
 
 def run(index: Index, state: State, steps: Sequence[Step], fill_gaps: bool | None = None) -> None:

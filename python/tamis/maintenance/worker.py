@@ -132,7 +132,7 @@ def maintain_for(spark: SparkSession, order: Order, run_of_driver: Run) -> None:
                     "application": spark.sparkContext.applicationId,
                     "table": order.table,
                     "root": state.table.listing.root,
-                    "location": index.location,
+                    "location": index.directory,
                     "action": step.action,
                     "kind": step.kind,
                     "name": step.name,
