@@ -14,6 +14,7 @@ from bench.planning import (
     memory,
     round_trip,
     row_groups,
+    segments,
 )
 from bench.session import session
 
@@ -21,7 +22,7 @@ from bench.session import session
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parts = ["evaluation", "functions", "row-groups", "first-touch", "memory", "round-trip"]
-    parts += ["explain", "all"]
+    parts += ["explain", "segments", "all"]
     parser.add_argument("part", nargs="?", choices=parts, default="all")
     parser.add_argument("--folder", type=Path, default=Path("build/bench"))
     parser.add_argument("--sizes", type=int, nargs="*", default=round_trip.SIZES)
@@ -39,6 +40,9 @@ def main() -> None:
     if arguments.part in ("memory", "all"):
         rows = memory.table(arguments.folder.resolve())
         print("\n".join(["", "Anonymous memory of an index with row statistics", "", *rows]))
+    if arguments.part in ("segments", "all"):
+        rows = segments.table(arguments.folder.resolve())
+        print("\n".join(["", "Segments, CPU milliseconds", "", *rows]))
     if arguments.part in ("round-trip", "all"):
         print("\n".join(["", "Round trip, milliseconds", "", *_round_trip(arguments)]))
     if arguments.part in ("explain", "all"):

@@ -18,11 +18,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
-from tamis.indexing.build.generation import assemble, pointer_to
+from tamis.indexing.build.generation import Generation, assemble, pointer_to
+from tamis.indexing.build.segments import joined
 from tamis.indexing.executor.columns_schema import leaves_of
 from tamis.indexing.executor.executor_job import row_groups_table
 from tamis.indexing.format.recording_spec import RecordingSpec
@@ -37,23 +39,53 @@ _ROUNDS = 5
 
 
 def write_index(
-    folder: Path, size: int, row_groups: int = 1, recording: Parts | None = None
+    folder: Path,
+    size: int,
+    row_groups: int = 1,
+    recording: Parts | None = None,
+    segments: int = 1,
 ) -> Store:
-    """Return an index of this many files that do not exist, ten rows each, clustered by id."""
+    """Return an index of this many files that do not exist, ten rows each, clustered by id.
+
+    Args:
+        folder: The directory of the files.
+        size: The number of files.
+        row_groups: The number of row groups of each file.
+        recording: Statistics from rows; only with one segment.
+        segments: The number of segments, which are not merged.
+    """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     root = folder.resolve().as_uri().replace("file://", "file:")
-    ordinal = np.arange(size)
     fields = [
         {"name": name, "type": kind, "nullable": True, "metadata": {}}
         for name, kind in COLUMNS.items()
     ]
     schema = json.dumps({"type": "struct", "fields": fields})
+    store = Store.at(root, None, {})
+    tables, raw = ({}, {}) if recording is None else recording.data(RecordingSpec())
+    empty = json.dumps({"type": "struct", "fields": []})
+    pointer = None
+    for ordinal in np.array_split(np.arange(size), segments):
+        made = _content(root, schema, ordinal, row_groups)
+        segment = store.write_segment(made.files, made.row_groups, tables, raw)
+        if pointer is None:
+            pointer = pointer_to(segment, made, root, schema, empty, False)
+        else:
+            pointer = joined(pointer, segment, made)
+    assert pointer is not None
+    store.commit(pointer)
+    return store
+
+
+def _content(root: str, schema: str, ordinal: npt.NDArray[np.int64], row_groups: int) -> Generation:
+    """Return what an index says of the files with these ordinals."""
+    size = len(ordinal)
     leaves = leaves_of(schema)
     keys = FileKeys(
         (root,),
         _column(np.zeros(size, np.int32)),
-        _column([f"part-{i:07d}-c000.snappy.parquet" for i in range(size)]),
+        _column([f"part-{i:07d}-c000.snappy.parquet" for i in ordinal]),
         _column(ordinal % 977 + 1_000_000),
         _column(ordinal + 10**12),
     )
@@ -61,10 +93,10 @@ def write_index(
         "id": (ordinal * 10, ordinal * 10 + 9),
         "v": (ordinal * 1.5, ordinal * 1.5 + 100),
         "d": ((ordinal // 100).astype(np.int32), (ordinal // 100 + 1).astype(np.int32)),
-        "name": tuple([f"n{i * 10 + k:09d}".encode() for i in range(size)] for k in (0, 9)),
+        "name": tuple([f"n{i * 10 + k:09d}".encode() for i in ordinal] for k in (0, 9)),
     }
     statistics = {
-        "ordinal": ordinal,
+        "ordinal": np.arange(size),
         "problem": pa.nulls(size, pa.string()),
         "num_records": np.full(size, 10),
         "row_groups": np.full(size, row_groups, np.int32),
@@ -77,13 +109,7 @@ def write_index(
         groups = pa.table(_row_groups(size, row_groups)).select(
             [name for name in groups.column_names if not name.endswith((".v", ".d"))]
         )
-    made = assemble(keys, leaves, pa.table(statistics), groups)
-    store = Store.at(root, None, {})
-    tables, raw = ({}, {}) if recording is None else recording.data(RecordingSpec())
-    segment = store.write_segment(made.files, made.row_groups, tables, raw)
-    empty = json.dumps({"type": "struct", "fields": []})
-    store.commit(pointer_to(segment, made, root, schema, empty, False))
-    return store
+    return assemble(keys, leaves, pa.table(statistics), groups)
 
 
 def _row_groups(size: int, count: int) -> dict[str, object]:

@@ -27,7 +27,7 @@ from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexMissing
 from tamis.indexing.read.reader_options import FILE as READING
 
-__all__ = ["append", "in_order", "present", "with_earlier"]
+__all__ = ["append", "in_order", "joined", "present", "with_earlier"]
 
 #: The number of segments after which some are merged.
 _MOST: Final = 16
@@ -58,7 +58,7 @@ def append(store: Store, known: Pointer, segment: Segment, content: Generation) 
         current = present(store)
         if current is None or not _takes(store, current, known):
             return None
-        pointer = _merged(store, _joined(current, segment, content))
+        pointer = _merged(store, joined(current, segment, content))
         latest = present(store)  # merging takes time
         if latest is None or latest.checksum != current.checksum:
             continue
@@ -145,7 +145,7 @@ def _kind(store: Store, pointer: Pointer) -> tuple[object, ...]:
     )
 
 
-def _joined(current: Pointer, segment: Segment, content: Generation) -> Pointer:
+def joined(current: Pointer, segment: Segment, content: Generation) -> Pointer:
     """Return the pointer to the segments of `current` and one more."""
     more = {entry.path: entry for entry in content.columns}
     totals = {
