@@ -16,7 +16,6 @@ import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
 import io.tamis.rules.relations.FileRelation
 import io.tamis.wire.{Json, Messages, PredicateParser, UserFunction, WaitingFilesRequest}
 import java.nio.file.Paths
-import java.util.UUID
 
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
@@ -187,9 +186,11 @@ object Tamis {
 
   /** How many files wait for an automatic index; null if that is not known. */
   def waitingFiles(session: SparkSession, root: String, location: String): Integer = {
-    val request = WaitingFilesRequest(UUID.randomUUID().toString, root, location)
     PlannerClient
-      .waiting(request, session.asInstanceOf[ClassicSession].sessionState.conf)
+      .waiting(
+        WaitingFilesRequest(root, location),
+        session.asInstanceOf[ClassicSession].sessionState.conf
+      )
       .map(Int.box)
       .orNull
   }

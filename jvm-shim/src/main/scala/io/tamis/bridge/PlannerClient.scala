@@ -8,7 +8,6 @@ import java.util.concurrent.atomic.AtomicInteger
 import scala.util.Try
 import scala.util.control.NonFatal
 
-import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.internal.SQLConf
 
 /** Sends questions to the sidecar, each within a deadline. Any failure becomes PlannerUnavailable,
@@ -26,29 +25,6 @@ object PlannerClient {
     (task: Runnable) => Daemons.thread(s"tamis-call-${names.incrementAndGet()}")(task)
   )
 
-  /** Returns which files a scan needs. */
-  def plan(request: PlanRequest, conf: SQLConf): PlanAnswer = ask(request, conf)(_.plan)
-
-  /** Returns the ranges that follow from predicates, to be read with ImpliedReader. */
-  def imply(request: ImpliedRequest, conf: SQLConf): JsonNode = ask(request, conf)(_.imply)
-
-  /** Returns how a remote source applies filters, and what its server knows. */
-  def remote(question: RemoteQuestion, conf: SQLConf): RemoteAnswer =
-    ask(question, conf)(_.remote)
-
-  /** Returns the tasks of a scan of a remote table. */
-  def remoteTasks(question: RemoteTasksQuestion, conf: SQLConf): RemoteTasks =
-    ask(question, conf)(_.remoteTasks)
-
-  /** Makes the sidecar write what statistics prove about each file, to be read as an [[ArrowFile]].
-    */
-  def evidence(request: PlanRequest, conf: SQLConf): Unit =
-    ask(EvidenceRequest(request), conf)(_.evidence): Unit
-
-  /** Makes the sidecar write the history, to be read as an [[ArrowFile]]; returns its notes. */
-  def history(request: HistoryRequest, conf: SQLConf): Seq[String] =
-    ask(request, conf)(_.history)
-
   /** Returns how many files wait for an automatic index; None if the sidecar does not run or gives
     * no answer, which is not worth a warning.
     */
@@ -62,7 +38,7 @@ object PlannerClient {
     }
 
   /** Sends a request to a method of the planner, and reads the answer within the deadline. */
-  private def ask[A](request: Request[A], conf: SQLConf)(method: Planner => String => String): A = {
+  def ask[A](request: Request[A], conf: SQLConf)(method: Planner => String => String): A = {
     // the deadline covers everything, including the wait for the sidecar to start
     val timeoutMs = math.max(TamisConf.timeoutMs(conf), request.leastMs)
     // the product saturates, and the sum may wrap around: a difference from it is still right

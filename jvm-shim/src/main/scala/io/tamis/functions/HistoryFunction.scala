@@ -6,7 +6,6 @@ import io.tamis.listing.ArrowFile
 import io.tamis.report.ScanHistory
 import io.tamis.wire.HistoryRequest
 import java.nio.file.Files
-import java.util.UUID
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.CatalystTypeConverters
@@ -37,14 +36,11 @@ object HistoryFunction extends TableFunction("tamis_history") {
 
   private def read(conf: SQLConf): ArrowFile[Row] = {
     val directory = SidecarSupervisor.privateDirectory
-    val request = HistoryRequest(
-      UUID.randomUUID().toString,
-      directory.toString,
-      TamisConf.historyLocation(conf)
-    )
+    val request = HistoryRequest(directory.toString, TamisConf.historyLocation(conf))
     val file = directory.resolve(s"${request.id}.history.arrow")
     try {
-      PlannerClient.history(request, conf).foreach(note => Warnings.once(s"history:$note", note))
+      val notes = PlannerClient.ask(request, conf)(_.history)
+      notes.foreach(note => Warnings.once(s"history:$note", note))
       val schema = ArrowFile.read(file)(_ => ()).schema
       val flat = UnsafeProjection.create(schema) // nested values must outlive their batch
       val rows = CatalystTypeConverters.createToScalaConverter(schema)

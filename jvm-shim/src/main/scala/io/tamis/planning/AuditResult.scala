@@ -1,5 +1,7 @@
 package io.tamis.planning
 
+import io.tamis.wire.Named
+
 /** The result of the audit of one scan (spark.tamis.audit).
   *
   * @param files
@@ -22,7 +24,7 @@ object AuditResult {
 /** @param name
   *   as metrics and the history spell it
   */
-sealed abstract class AuditOutcome(val name: String)
+sealed abstract class AuditOutcome(val name: String) extends Named
 
 object AuditOutcome {
   case object Passed extends AuditOutcome("passed")

@@ -3,20 +3,8 @@ package io.tamis.planning
 import io.tamis.bridge.{AnyFailure, PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{FileOptions, Listing, ReadFingerprint, Snapshots}
-import io.tamis.wire.{
-  AutomaticIndex,
-  ExpressionWriter,
-  Goal,
-  IndexSettings,
-  KeySource,
-  PlanAnswer,
-  PlanRequest,
-  Reason,
-  Reasons,
-  ScanRequest
-}
+import io.tamis.wire._
 import java.nio.file.Files
-import java.util.UUID
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -69,10 +57,10 @@ final class Question(
     * known. Never throws.
     */
   def evidence(): Either[Reason, Seq[Evidence]] = guarded {
-    val message = request()
+    val message = EvidenceRequest(request())
     val file = Evidence.file(message.id)
     try {
-      PlannerClient.evidence(message, conf)
+      PlannerClient.ask(message, conf)(_.evidence)
       Evidence.read(file, listing.size)
     } finally Files.deleteIfExists(file)
   }
@@ -98,14 +86,14 @@ final class Question(
   def document(): ObjectNode = request().document
 
   private def send(): PlanAnswer = {
-    val answer = PlannerClient.plan(request(), conf)
+    val answer = PlannerClient.ask(request(), conf)(_.plan)
     answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
     answer
   }
 
   private def request(): PlanRequest = {
     Snapshots.ensure(listing, SidecarSupervisor.privateDirectory)
-    PlanRequest(UUID.randomUUID().toString, scan, detail, rowGroups, goal)
+    PlanRequest(scan, detail, rowGroups, goal)
   }
 
   // callers that set a goal do not read any files yet
@@ -126,25 +114,31 @@ final class Question(
     )
 
   private lazy val scan = ScanRequest(
-    listing.fingerprint,
-    SidecarSupervisor.privateDirectory.toString,
-    listing.size,
-    table.name(),
-    table.relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString)),
-    table.relation.partitionSchema,
-    conf.caseSensitiveAnalysis,
+    SnapshotOfFiles(
+      listing.fingerprint,
+      SidecarSupervisor.privateDirectory.toString,
+      listing.size
+    ),
+    TableOfFiles(
+      table.name(),
+      conf.caseSensitiveAnalysis,
+      table.relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString)),
+      table.relation.partitionSchema.map(f =>
+        PartitionColumn(f.name, ExpressionWriter.typeName(f.dataType))
+      )
+    ),
     IndexSettings(
       TamisConf.indexEnabled(conf),
       TamisConf.indexLocation(conf),
-      TamisConf.cacheLocation(conf),
       AnswerMemo.epoch,
       TamisConf.timeoutMs(conf) / 2,
       automatic
     ),
     new FileOptions(table).storage,
+    TamisConf.cacheLocation(conf),
     Question.writer(table).writeAll(filters),
     TamisConf.declarations(conf),
-    among.filterNot(_.isAll).map(_.ordinals),
+    among.filterNot(_.isAll).map(files => Messages.keptDocument(files.ordinals, listing.size)),
     reading
   )
 }

@@ -2,17 +2,7 @@ package io.tamis.planning
 
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{FileOptions, Listing, ListingCache, PartitionPredicate, StaleFileCheck}
-import io.tamis.wire.{
-  FactsGoal,
-  Goal,
-  GoalReader,
-  ImpliedReader,
-  KeySource,
-  Pushdown,
-  Reason,
-  Reasons,
-  TableFacts
-}
+import io.tamis.wire._
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
 import org.apache.spark.sql.internal.SQLConf

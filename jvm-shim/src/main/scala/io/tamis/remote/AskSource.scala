@@ -3,7 +3,6 @@ package io.tamis.remote
 import io.tamis.bridge.{AnyFailure, PlannerClient, PlannerUnavailable, Warnings}
 import io.tamis.conf.TamisConf
 import io.tamis.wire.{ExpressionWriter, RemoteAnswer, RemoteQuestion}
-import java.util.UUID
 
 import scala.jdk.CollectionConverters._
 
@@ -23,7 +22,6 @@ object AskSource {
       val conf = SQLConf.get
       val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(table.schema))
       val question = RemoteQuestion(
-        UUID.randomUUID().toString,
         table.format,
         table.options.asCaseSensitiveMap().asScala.toMap,
         TamisConf.timeoutMs(conf) * Share / 1000,
@@ -31,7 +29,7 @@ object AskSource {
         columns,
         RemoteFiles.storage(table.session)
       )
-      val answer = PlannerClient.remote(question, conf)
+      val answer = PlannerClient.ask(question, conf)(_.remote)
       answer.problem match {
         case Some(text) =>
           warn(

@@ -5,7 +5,6 @@ import io.tamis.conf.TamisConf
 import io.tamis.wire.{RemoteTasks, RemoteTasksQuestion}
 import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.UUID
 
 import scala.jdk.CollectionConverters._
 
@@ -27,7 +26,6 @@ object AskTasks {
     val interpreter = SparkPython.interpreter(source)
     val environment = SparkPython.environment(source).asScala.toMap
     val question = RemoteTasksQuestion(
-      UUID.randomUUID().toString,
       table.format,
       table.options.asCaseSensitiveMap().asScala.toMap ++ request.options(table.schema),
       request.columns.json
@@ -43,7 +41,7 @@ object AskTasks {
     val conf = SQLConf.get
     val seconds = TamisConf.timeoutMs(conf) * AskSource.Share / 1000
     try
-      Some(PlannerClient.remoteTasks(question.copy(seconds = Some(seconds)), conf))
+      Some(PlannerClient.ask(question.copy(seconds = Some(seconds)), conf)(_.remoteTasks))
         .filter(!_.isLate)
     catch { case _: PlannerUnavailable => None } // the failure was already reported
   }

@@ -2,7 +2,6 @@ package io.tamis.remote
 
 import io.tamis.wire.{ExpressionWriter, Json}
 
-import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.types.StructType
 
@@ -44,7 +43,7 @@ final case class RemoteRequest(
     // the first rows that pass a filter may not be among the first rows
     val first = limit.filter(_ => optional.isEmpty && keys.isEmpty).toSeq.flatMap { n =>
       ("tamis.limit" -> n.toString) +:
-        Option.when(order.nonEmpty)("tamis.order" -> Json.text(order.map(_.document))).toSeq
+        Option.when(order.nonEmpty)("tamis.order" -> Json.text(order)).toSeq
     }
     val checks = Option.when(verify)("tamis.verify" -> "true")
     (filters("required", required) ++ filters("filters", optional) ++ filters("keys", keys) ++
@@ -54,11 +53,6 @@ final case class RemoteRequest(
 
 /** A key of ORDER BY. */
 final case class RemoteOrder(column: String, isDescending: Boolean, nullsFirst: Boolean) {
-  def document: JsonNode = Json.obj(
-    "column" -> column,
-    "is_descending" -> isDescending,
-    "nulls_first" -> nullsFirst
-  )
   def text: String =
     s"$column ${if (isDescending) "DESC" else "ASC"} NULLS ${if (nullsFirst) "FIRST" else "LAST"}"
 }

@@ -24,5 +24,5 @@ private[report] object ScanFields {
     scan.files.purpose.goals.map(g => Json.obj("goal" -> g.text, "reason" -> g.reason))
 
   def conjunct(c: Conjunct): ObjectNode =
-    Json.obj("sql" -> c.sql, "pushdown" -> c.pushdown.name, "reason" -> c.reason)
+    Json.obj("sql" -> c.sql, "pushdown" -> c.pushdown, "reason" -> c.reason)
 }

@@ -51,7 +51,7 @@ object ScanRecords {
     */
   def ofAudit(execution: Long, scan: Int, time: Long, result: AuditResult): String = {
     val audit =
-      Json.obj("result" -> result.outcome.name, "files" -> result.files, "text" -> result.text)
+      Json.obj("result" -> result.outcome, "files" -> result.files, "text" -> result.text)
     document("audit", execution, scan, time, Seq("audit" -> audit))
   }
 

@@ -1,7 +1,7 @@
 package io.tamis.report
 
 import io.tamis.planning.{Conjunct, Decision, PlannedFiles, ScanDetail, Timing}
-import io.tamis.rules.goals.AggregateFromStatistics
+import io.tamis.rules.goals.{AggregateFromStatistics, AnsweredByStatistics}
 import io.tamis.wire.{Json, Outcome, Share}
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -30,13 +30,11 @@ object ScanReport {
   def decisions(plan: SparkPlan): Seq[(PlannedFiles, Decision)] =
     ScanNodes.decided(plan).map(scan => (scan.files, scan.decision))
 
-  private def answered(plan: LogicalPlan): Seq[ObjectNode] = {
+  private def answered(plan: LogicalPlan): Seq[AnsweredByStatistics] = {
     val tagged = plan.collectWithSubqueries { case node =>
       node.getTagValue(AggregateFromStatistics.Answered)
     }.flatten
-    ScanNodes
-      .once(tagged)(identity)
-      .map(a => Json.obj("table" -> a.table, "goal" -> a.text, "files" -> a.files))
+    ScanNodes.once(tagged)(identity)
   }
 
   /** @param outcomes
@@ -44,7 +42,6 @@ object ScanReport {
     */
   private def of(scan: ScanNode, outcomes: Seq[Outcome]): ObjectNode = {
     val d = scan.decision.shown
-    val runtime = scan.conditions.map(c => Json.obj("sql" -> c.sql, "prunes" -> c.prunes))
     val conjuncts = d.conjuncts.zipWithIndex.map { case (c, i) =>
       outcomes.lift(i).fold(of(c))(addDetail(of(c), c, _))
     }
@@ -54,7 +51,7 @@ object ScanReport {
       "fallback_reason" -> scan.decision.fallbackReason,
       "implied" -> d.impliedSql,
       "goals" -> ScanFields.goals(scan),
-      "runtime" -> runtime,
+      "runtime" -> scan.conditions,
       "conjuncts" -> conjuncts
     )
   }

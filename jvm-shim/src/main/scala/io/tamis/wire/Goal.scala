@@ -3,8 +3,8 @@ package io.tamis.wire
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
 
 /** Additional question to the planner about the files that a filter keeps (tamis.wire.goals). */
-sealed trait Goal {
-  def document: ObjectNode
+sealed abstract class Goal(kind: String) extends Product {
+  final def document: ObjectNode = Json.obj(("kind" -> kind) +: Json.fields(this): _*)
 }
 
 /** Which files can hold one of the first rows in this order?
@@ -20,16 +20,7 @@ final case class TopKGoal(
     descending: Boolean,
     nullsFirst: Boolean,
     only: Boolean
-) extends Goal {
-  override def document: ObjectNode = Json.obj(
-    "kind" -> "topk",
-    "rows" -> rows,
-    "key" -> key,
-    "descending" -> descending,
-    "nulls_first" -> nullsFirst,
-    "only" -> only
-  )
-}
+) extends Goal("topk")
 
 /** Which files pass a filter as a whole, if scanning them without it pays off?
   *
@@ -40,20 +31,14 @@ final case class TopKGoal(
   * @param least
   *   milliseconds that it has to save
   */
-final case class SplitGoal(freed: Seq[String], columns: Int, least: Long) extends Goal {
-  override def document: ObjectNode =
-    Json.obj("kind" -> "split", "columns" -> columns, "least" -> least, "freed" -> freed)
-}
+final case class SplitGoal(freed: Seq[String], columns: Int, least: Long) extends Goal("split")
 
 /** Which files are enough for a LIMIT?
   *
   * @param outputs
   *   expressions that are computed for every row below the LIMIT
   */
-final case class LimitGoal(rows: Long, outputs: ArrayNode) extends Goal {
-  override def document: ObjectNode =
-    Json.obj("kind" -> "limit", "rows" -> rows, "outputs" -> outputs)
-}
+final case class LimitGoal(rows: Long, outputs: ArrayNode) extends Goal("limit")
 
 /** Which files hold rows that can have a match on the other side of a join?
   *
@@ -66,43 +51,28 @@ final case class LimitGoal(rows: Long, outputs: ArrayNode) extends Goal {
   *   not come from a scan
   */
 final case class JoinGoal(key: ObjectNode, sources: Seq[KeySource], others: Option[ObjectNode])
-    extends Goal {
-  override def document: ObjectNode = {
-    val scans = sources.map(s => Json.obj("scan" -> s.scan.document, "key" -> s.key))
-    Json.obj("kind" -> "join", "key" -> key, "sources" -> scans, "others" -> others)
-  }
-}
+    extends Goal("join")
 
 /** A scan, and a join key over its columns. */
 final case class KeySource(scan: ScanRequest, key: ObjectNode)
 
 /** For which of these keys do single values lie in few files? */
-final case class ClusteredGoal(keys: ArrayNode) extends Goal {
-  override def document: ObjectNode = Json.obj("kind" -> "clustered", "keys" -> keys)
-}
+final case class ClusteredGoal(keys: ArrayNode) extends Goal("clustered")
 
 /** What is known of all files of the listing, whatever the filters?
   *
   * @param columns
   *   the columns, as documents
   */
-final case class FactsGoal(columns: ArrayNode) extends Goal {
-  override def document: ObjectNode = Json.obj("kind" -> "facts", "columns" -> columns)
-}
+final case class FactsGoal(columns: ArrayNode) extends Goal("facts")
 
 /** Which files do statistics answer for, and with what?
   *
   * @param keys
   *   for each group of the listing, the number of its group of rows; None: all rows are one group
   */
-final case class AggregateGoal(functions: Seq[AggregateGoal.Function], keys: Option[Seq[Int]])
-    extends Goal {
-  override def document: ObjectNode = {
-    val aggregates =
-      functions.map(f => Json.obj("function" -> f.kind.name, "argument" -> f.argument))
-    Json.obj("kind" -> "aggregate", "aggregates" -> aggregates, "keys" -> keys)
-  }
-}
+final case class AggregateGoal(aggregates: Seq[AggregateGoal.Function], keys: Option[Seq[Int]])
+    extends Goal("aggregate")
 
 object AggregateGoal {
 
@@ -111,14 +81,14 @@ object AggregateGoal {
     * @param argument
     *   the document of its argument; None: it counts rows
     */
-  final case class Function(kind: Kind, argument: Option[ObjectNode])
+  final case class Function(function: Kind, argument: Option[ObjectNode])
 
   /** A function that statistics can answer.
     *
     * @param name
     *   as messages spell it
     */
-  sealed abstract class Kind(val name: String)
+  sealed abstract class Kind(val name: String) extends Named
   case object Count extends Kind("count")
   case object Min extends Kind("min")
   case object Max extends Kind("max")

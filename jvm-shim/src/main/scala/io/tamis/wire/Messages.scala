@@ -13,67 +13,37 @@ import org.apache.spark.sql.types.StructType
   * (tamis.wire.scans).
   */
 final case class ScanRequest(
-    fingerprint: String,
-    snapshotDirectory: String,
-    files: Int,
-    table: String,
-    roots: Seq[String],
-    partitionColumns: StructType,
-    caseSensitive: Boolean,
+    snapshot: SnapshotOfFiles,
+    table: TableOfFiles,
     index: IndexSettings,
     storage: Map[String, String],
+    cacheDirectory: Option[String],
     conjuncts: ArrayNode,
     declarations: Seq[String] = Nil,
-    among: Option[BitSet] = None,
+    among: Option[ObjectNode] = None,
     reading: Option[String] = None
-) {
-  def document: ObjectNode = Json.obj(fields: _*)
+)
 
-  private[wire] def fields: Seq[(String, Any)] = Seq(
-    "snapshot" -> Json.obj(
-      "fingerprint" -> fingerprint,
-      "directory" -> snapshotDirectory,
-      "files" -> files
-    ),
-    "table" -> Json.obj(
-      "name" -> table,
-      "case_sensitive" -> caseSensitive,
-      "roots" -> roots,
-      "partition_columns" -> partitionColumns.map(f =>
-        Json.obj("name" -> f.name, "type" -> ExpressionWriter.typeName(f.dataType))
-      )
-    ),
-    "index" -> Json.obj(
-      "enabled" -> index.enabled,
-      "epoch" -> index.epoch,
-      "location" -> index.location,
-      "patience_ms" -> index.patienceMs,
-      "automatic" -> index.automatic.map(each =>
-        Json.obj(
-          "schema" -> each.schema.json,
-          "max_files" -> each.maxFiles,
-          "patience_ms" -> each.patienceMs
-        )
-      )
-    ),
-    "storage" -> storage,
-    "cache_directory" -> index.cacheDirectory,
-    "conjuncts" -> conjuncts,
-    "declarations" -> declarations,
-    "among" -> among.map(Messages.keptDocument(_, files)),
-    "reading" -> reading
-  )
-}
+/** The listing, which lies in this directory, with this number of files. */
+final case class SnapshotOfFiles(fingerprint: String, directory: String, files: Int)
+
+final case class TableOfFiles(
+    name: String,
+    caseSensitive: Boolean,
+    roots: Seq[String],
+    partitionColumns: Seq[PartitionColumn]
+)
+
+final case class PartitionColumn(name: String, `type`: String)
 
 /** A question to the planner, as the Python package reads it (tamis.wire.messages). */
 final case class PlanRequest(
-    id: String,
     scan: ScanRequest,
     detail: Boolean = false,
     rowGroups: Boolean = false,
     goal: Option[Goal] = None
 ) extends Request[PlanAnswer] {
-  override private[wire] def fields: Seq[(String, Any)] = scan.fields ++ Seq(
+  override private[wire] def fields: Seq[(String, Any)] = Json.fields(scan) ++ Seq(
     "detail" -> detail,
     "row_groups" -> rowGroups,
     "goal" -> goal.map(_.document)
@@ -83,7 +53,6 @@ final case class PlanRequest(
 
 /** Requests what statistics prove about each file of a scan, as `<id>.evidence.arrow`. */
 final case class EvidenceRequest(plan: PlanRequest) extends FileRequest {
-  override def id: String = plan.id
   override private[wire] def fields: Seq[(String, Any)] = plan.fields
 }
 
@@ -95,7 +64,6 @@ final case class EvidenceRequest(plan: PlanRequest) extends FileRequest {
 final case class IndexSettings(
     enabled: Boolean,
     location: Option[String],
-    cacheDirectory: Option[String],
     epoch: Long,
     patienceMs: Long,
     automatic: Option[AutomaticIndex] = None
@@ -122,7 +90,6 @@ final case class AutomaticIndex(schema: StructType, maxFiles: Int, patienceMs: L
   *   directory, name (both URL-encoded), size in bytes, and modification time in milliseconds
   */
 final case class WrittenFilesRequest(
-    id: String,
     root: String,
     schema: StructType,
     caseSensitive: Boolean,
@@ -135,7 +102,7 @@ final case class WrittenFilesRequest(
     val group = directories.zipWithIndex.toMap
     Seq(
       "root" -> root,
-      "schema" -> schema.json,
+      "schema" -> schema,
       "case_sensitive" -> caseSensitive,
       "directories" -> directories,
       "group" -> files.map(file => group(file._1)),
@@ -150,10 +117,7 @@ final case class WrittenFilesRequest(
 }
 
 /** Asks how many files wait for the automatic index with this root and location. */
-final case class WaitingFilesRequest(id: String, root: String, location: String)
-    extends Request[Int] {
-  override private[wire] def fields: Seq[(String, Any)] =
-    Seq("root" -> root, "location" -> location)
+final case class WaitingFilesRequest(root: String, location: String) extends Request[Int] {
   override def read(answer: String): Int = Messages.document(answer, id).path("files").asInt
 }
 
@@ -217,8 +181,7 @@ final case class PlanAnswer(
 )
 
 /** Which ranges of columns follow from these conjuncts? Does not need a table. */
-final case class ImpliedRequest(id: String, conjuncts: ArrayNode) extends Request[JsonNode] {
-  override private[wire] def fields: Seq[(String, Any)] = Seq("conjuncts" -> conjuncts)
+final case class ImpliedRequest(conjuncts: ArrayNode) extends Request[JsonNode] {
 
   /** The ranges, as ImpliedReader reads them. */
   override def read(answer: String): JsonNode =
@@ -230,11 +193,7 @@ final case class ImpliedRequest(id: String, conjuncts: ArrayNode) extends Reques
   * @param location
   *   None: the history of the user
   */
-final case class HistoryRequest(id: String, directory: String, location: Option[String])
-    extends FileRequest {
-  override private[wire] def fields: Seq[(String, Any)] =
-    Seq("directory" -> directory, "location" -> location)
-}
+final case class HistoryRequest(directory: String, location: Option[String]) extends FileRequest
 
 /** The planner reported an error instead of an answer, or its answer is not valid. */
 final class PlannerFailure(val code: String, message: String) extends RuntimeException(message)
@@ -255,8 +214,8 @@ object Messages {
   /** Reads an answer, and throws PlannerFailure unless it belongs to this question. */
   def readAnswer(text: String, request: PlanRequest): PlanAnswer = {
     val root = document(text, request.id)
-    expect(root, "fingerprint", request.scan.fingerprint)
-    expect(root, "files", request.scan.files.toString)
+    expect(root, "fingerprint", request.scan.snapshot.fingerprint)
+    expect(root, "files", request.scan.snapshot.files.toString)
     val outcomes = required(root, "conjuncts").elements.asScala.map(outcome).toSeq
     if (outcomes.size != request.scan.conjuncts.size)
       fail(
@@ -266,7 +225,7 @@ object Messages {
     val warnings = Option(root.get("warnings")).toSeq
       .flatMap(_.elements.asScala)
       .map(w => w.path("code").asText("warning") -> w.path("text").asText(""))
-    val bits = kept(required(root, "kept"), request.scan.files)
+    val bits = kept(required(root, "kept"), request.scan.snapshot.files)
     val groups = Option(root.get("row_groups")).filterNot(_.isNull).map(rowGroups(_, bits))
     if (groups.isDefined && !request.rowGroups)
       fail("wrong_answer", "the question did not ask for row groups")

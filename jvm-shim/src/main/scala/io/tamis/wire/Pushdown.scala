@@ -5,7 +5,7 @@ package io.tamis.wire
   * @param name
   *   as messages, reports and the history spell it
   */
-sealed abstract class Pushdown(val name: String)
+sealed abstract class Pushdown(val name: String) extends Named
 
 object Pushdown {
 
@@ -19,7 +19,6 @@ object Pushdown {
   case object Unsupported extends Pushdown("unsupported")
 
   /** Throws PlannerFailure if no answer has this name. */
-  def of(name: String): Pushdown = Seq(Exact, Inexact, Unsupported)
-    .find(_.name == name)
-    .getOrElse(throw new PlannerFailure("garbage_answer", s"the unknown push-down '$name'"))
+  def of(name: String): Pushdown =
+    Named.find(Seq(Exact, Inexact, Unsupported), name, "push-down")
 }

@@ -20,7 +20,6 @@ import com.fasterxml.jackson.databind.node.ArrayNode
   *   them.
   */
 final case class RemoteQuestion(
-    id: String,
     format: String,
     options: Map[String, String],
     seconds: Double,
@@ -28,20 +27,12 @@ final case class RemoteQuestion(
     columns: Seq[String],
     storage: Map[String, String]
 ) extends Request[RemoteAnswer] {
-  override private[wire] def fields: Seq[(String, Any)] = Seq(
-    "format" -> format,
-    "options" -> options,
-    "seconds" -> seconds,
-    "conjuncts" -> conjuncts,
-    "columns" -> columns,
-    "storage" -> storage
-  )
   override def read(answer: String): RemoteAnswer = RemoteAnswer.read(answer, this)
-  override def toString: String = s"RemoteQuestion($id, $format)"
+  override def toString: String = s"RemoteQuestion($format)"
 }
 
 /** How a remote source applies a filter. */
-sealed abstract class Applied(val name: String)
+sealed abstract class Applied(val name: String) extends Named
 
 object Applied {
 
@@ -131,20 +122,13 @@ object RemoteAnswer {
   *   the time after which the answer is no longer of use
   */
 final case class RemoteTasksQuestion(
-    id: String,
     format: String,
     options: Map[String, String],
     columns: String,
     seconds: Option[Double] = None
 ) extends Request[RemoteTasks] {
-  override private[wire] def fields: Seq[(String, Any)] = Seq(
-    "format" -> format,
-    "options" -> options,
-    "columns" -> columns,
-    "seconds" -> seconds
-  )
   override def read(answer: String): RemoteTasks = RemoteTasks.read(answer, this)
-  override def toString: String = s"RemoteTasksQuestion($id, $format)"
+  override def toString: String = s"RemoteTasksQuestion($format)"
 }
 
 /** The tasks of a scan.

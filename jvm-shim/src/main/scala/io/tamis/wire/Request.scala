@@ -1,5 +1,7 @@
 package io.tamis.wire
 
+import java.util.UUID
+
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 /** A request to the planner.
@@ -7,11 +9,11 @@ import com.fasterxml.jackson.databind.node.ObjectNode
   * @tparam A
   *   what the answer says
   */
-trait Request[A] {
-  def id: String
+trait Request[A] extends Product {
+  final val id: String = UUID.randomUUID().toString
 
   /** The content, beside the version and the id. */
-  private[wire] def fields: Seq[(String, Any)]
+  private[wire] def fields: Seq[(String, Any)] = Json.fields(this)
 
   /** Reads the answer, and throws PlannerFailure unless it belongs to this request. */
   def read(answer: String): A

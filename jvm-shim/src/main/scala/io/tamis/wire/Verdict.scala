@@ -5,7 +5,7 @@ package io.tamis.wire
   * @param name
   *   as messages and `tamis_files` spell it
   */
-sealed abstract class Verdict(val name: String)
+sealed abstract class Verdict(val name: String) extends Named
 
 object Verdict {
   case object NoRow extends Verdict("none")
@@ -13,7 +13,5 @@ object Verdict {
   case object AllRows extends Verdict("all")
 
   /** Throws PlannerFailure if no verdict has this name. */
-  def of(name: String): Verdict = Seq(NoRow, SomeRows, AllRows)
-    .find(_.name == name)
-    .getOrElse(throw new PlannerFailure("garbage_answer", s"the unknown verdict '$name'"))
+  def of(name: String): Verdict = Named.find(Seq(NoRow, SomeRows, AllRows), name, "verdict")
 }

@@ -14,7 +14,6 @@ import io.tamis.report.QueryListener
 import io.tamis.rules.relations.Eligibility
 import io.tamis.wire.WrittenFilesRequest
 import java.lang.ref.WeakReference
-import java.util.UUID
 import java.util.concurrent.{ConcurrentHashMap, ScheduledThreadPoolExecutor, TimeUnit}
 
 import org.apache.hadoop.fs.FileStatus
@@ -109,7 +108,6 @@ object IndexWrites {
       if files.nonEmpty && files.size <= MostFiles
     } {
       val request = WrittenFilesRequest(
-        UUID.randomUUID().toString,
         Listing.canonical(write.root.toUri.toString),
         write.schema,
         conf.caseSensitiveAnalysis,

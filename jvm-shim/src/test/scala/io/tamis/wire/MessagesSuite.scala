@@ -8,25 +8,26 @@ import org.apache.spark.sql.types.StructType
 class MessagesSuite extends munit.FunSuite {
   private val conjuncts = Messages.mapper.createArrayNode().add(1).add(2)
   private val scan = ScanRequest(
-    "f00d",
-    "/dir",
-    10,
-    "t",
-    Seq("file:/t"),
-    StructType.fromDDL("p INT"),
-    caseSensitive = false,
-    IndexSettings(enabled = true, None, None, 3, 2500),
+    SnapshotOfFiles("f00d", "/dir", 10),
+    TableOfFiles(
+      "t",
+      caseSensitive = false,
+      Seq("file:/t"),
+      Seq(PartitionColumn("p", "integer"))
+    ),
+    IndexSettings(enabled = true, None, 3, 2500),
     Map.empty,
+    None,
     conjuncts
   )
-  private val request = PlanRequest("q1", scan, rowGroups = true)
+  private val request = PlanRequest(scan, rowGroups = true)
 
   private def answer(
       kept: String,
       conjuncts: String =
         """[{"pushdown":"exact"},{"pushdown":"inexact","reason":{"code":"C","text":"T","fix":null}}]"""
   ) =
-    s"""{"version":1,"id":"q1","fingerprint":"f00d","files":10,"kept":$kept,"kept_records":7,"total_records":null,
+    s"""{"version":1,"id":"${request.id}","fingerprint":"f00d","files":10,"kept":$kept,"kept_records":7,"total_records":null,
        |"conjuncts":$conjuncts,"warnings":[{"code":"w","text":"look"}],"milliseconds":1.5}""".stripMargin
 
   private def refused(text: String, part: String)(implicit loc: munit.Location): Unit = {
@@ -60,7 +61,11 @@ class MessagesSuite extends munit.FunSuite {
 
   test("the goal of a join contains the scans of the other side") {
     val key = Json.obj("n" -> "col")
-    val goal = JoinGoal(key, Seq(KeySource(scan.copy(fingerprint = "beef"), key)), None)
+    val goal = JoinGoal(
+      key,
+      Seq(KeySource(scan.copy(snapshot = scan.snapshot.copy(fingerprint = "beef")), key)),
+      None
+    )
     val json = Messages.mapper.readTree(request.copy(goal = Some(goal)).toJson)
     assertEquals(json.at("/snapshot/fingerprint").asText, "f00d")
     assertEquals(json.at("/goal/sources/0/scan/snapshot/fingerprint").asText, "beef")
@@ -116,8 +121,9 @@ class MessagesSuite extends munit.FunSuite {
     refused(withRanges((9, 4, 10), (0, 4, 10)), "file 0")
     val text = withRanges((0, 4, 10))
     refused(text.replace(packed(8, 10), packed(8, 10, 11)), "different numbers")
+    val whole = request.copy(rowGroups = false)
     val unrequested = intercept[PlannerFailure](
-      Messages.readAnswer(text, request.copy(rowGroups = false))
+      Messages.readAnswer(text.replace(request.id, whole.id), whole)
     )
     assert(unrequested.getMessage.contains("did not ask for"))
   }
@@ -144,9 +150,12 @@ class MessagesSuite extends munit.FunSuite {
     refused("", "not")
     refused("{", "not JSON")
     refused("[]", "not a JSON object")
-    refused("""{"version":1,"id":"q1","error":{"code":"c","text":"no luck"}}""", "no luck")
+    refused(
+      s"""{"version":1,"id":"${request.id}","error":{"code":"c","text":"no luck"}}""",
+      "no luck"
+    )
     refused(answer(all).replace("f00d", "beef"), "fingerprint")
-    refused(answer(all).replace("\"q1\"", "\"q2\""), "id")
+    refused(answer(all).replace(request.id, "q2"), "id")
     refused(answer(all).replace("\"version\":1", "\"version\":2"), "version")
     refused(answer(all).replace("\"files\":10", "\"files\":11"), "files")
     refused(answer(all, "[]"), "conjuncts")
@@ -159,18 +168,18 @@ class MessagesSuite extends munit.FunSuite {
   }
 
   test("a request for implied ranges is written, and its answer is read") {
-    val question = ImpliedRequest("q2", conjuncts)
+    val question = ImpliedRequest(conjuncts)
     assertEquals(
       question.toJson,
-      s"""{"version":${Messages.Version},"id":"q2","conjuncts":[1,2]}"""
+      s"""{"version":${Messages.Version},"id":"${question.id}","conjuncts":[1,2]}"""
     )
-    val ranges = question.read("""{"version":1,"id":"q2","implied":[{}]}""")
+    val ranges = question.read(s"""{"version":1,"id":"${question.id}","implied":[{}]}""")
     assertEquals(ranges.size, 1)
     for (
       (text, part) <- Seq(
         """{"version":1,"id":"q1","implied":[]}""" -> "has id 'q1'",
-        """{"version":1,"id":"q2"}""" -> "no 'implied'",
-        """{"id":"q2","error":{"code":"c","text":"no luck"},"version":1}""" -> "no luck"
+        s"""{"version":1,"id":"${question.id}"}""" -> "no 'implied'",
+        s"""{"id":"${question.id}","error":{"code":"c","text":"no luck"},"version":1}""" -> "no luck"
       )
     ) {
       val failure = intercept[PlannerFailure](question.read(text))

@@ -1,7 +1,7 @@
 package io.tamis.wire
 
 class RemoteMessagesSuite extends munit.FunSuite {
-  private val question = RemoteTasksQuestion("q1", "tamis.airport", Map("token" -> "secret"), "{}")
+  private val question = RemoteTasksQuestion("tamis.airport", Map("token" -> "secret"), "{}")
 
   private def refused(text: String)(implicit loc: munit.Location): Unit = {
     intercept[PlannerFailure](RemoteTasks.read(text, question)): Unit
@@ -17,7 +17,7 @@ class RemoteMessagesSuite extends munit.FunSuite {
   test("a question about a source contains keys of storage, and its text does not") {
     val keys = Map("fs.s3a.secret.key" -> "secret")
     val conjuncts = Messages.mapper.createArrayNode()
-    val about = RemoteQuestion("q1", "tamis.airport", keys, 1.5, conjuncts, Nil, keys)
+    val about = RemoteQuestion("tamis.airport", keys, 1.5, conjuncts, Nil, keys)
     val json = Messages.mapper.readTree(about.toJson)
     assertEquals(json.get("storage").get("fs.s3a.secret.key").asText, "secret")
     assert(!about.toString.contains("secret"))
@@ -25,7 +25,7 @@ class RemoteMessagesSuite extends munit.FunSuite {
 
   test("tasks are read from base64") {
     val tasks = RemoteTasks.read(
-      """{"version":1,"id":"q1","program":"p","reader":"AQI=","tasks":["Aw==","BA=="],
+      s"""{"version":1,"id":"${question.id}","program":"p","reader":"AQI=","tasks":["Aw==","BA=="],
         |"problem":null,"is_late":false}""".stripMargin,
       question
     )
@@ -35,17 +35,20 @@ class RemoteMessagesSuite extends munit.FunSuite {
   }
 
   test("a problem or a late answer has no tasks") {
-    val problem = RemoteTasks.read("""{"version":1,"id":"q1","problem":"no server"}""", question)
+    val problem =
+      RemoteTasks.read(s"""{"version":1,"id":"${question.id}","problem":"no server"}""", question)
     assertEquals((problem.problem, problem.tasks), (Some("no server"), Nil))
-    assert(RemoteTasks.read("""{"version":1,"id":"q1","is_late":true}""", question).isLate)
+    assert(
+      RemoteTasks.read(s"""{"version":1,"id":"${question.id}","is_late":true}""", question).isLate
+    )
   }
 
   test("an answer without tasks, or to another question, is a failure") {
-    refused("""{"version":1,"id":"q1"}""")
-    refused("""{"version":1,"id":"q1","reader":"AQI=","tasks":"AQI="}""")
+    refused(s"""{"version":1,"id":"${question.id}"}""")
+    refused(s"""{"version":1,"id":"${question.id}","reader":"AQI=","tasks":"AQI="}""")
     refused("""{"version":1,"id":"q2","reader":"AQI=","tasks":[]}""")
-    refused("""{"version":2,"id":"q1","reader":"AQI=","tasks":[]}""")
-    refused("""{"version":1,"id":"q1","reader":"no base64!","tasks":[]}""")
+    refused(s"""{"version":2,"id":"${question.id}","reader":"AQI=","tasks":[]}""")
+    refused(s"""{"version":1,"id":"${question.id}","reader":"no base64!","tasks":[]}""")
     refused("no document")
   }
 }

@@ -2,7 +2,6 @@ package io.tamis.rules.filters
 
 import io.tamis.bridge.{AnyFailure, PlannerClient, PlannerUnavailable, RecentlyUsed, Warnings}
 import io.tamis.wire.{ExpressionWriter, ImpliedRange, ImpliedReader, ImpliedRequest}
-import java.util.UUID
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -23,8 +22,7 @@ object ImpliedQuestion {
       val documents = writer.writeAll(conjuncts)
       val key = documents.toString
       val answer = answers.get(key).getOrElse {
-        val request = ImpliedRequest(UUID.randomUUID().toString, documents)
-        val answered = PlannerClient.imply(request, conf)
+        val answered = PlannerClient.ask(ImpliedRequest(documents), conf)(_.imply)
         answers.put(key, answered)
         answered
       }

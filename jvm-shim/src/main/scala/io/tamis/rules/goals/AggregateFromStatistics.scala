@@ -66,7 +66,7 @@ object AggregateFromStatistics extends GoalRule {
   * @param files
   *   how many files statistics answered for
   */
-final case class AnsweredByStatistics(table: String, text: String, files: Int)
+final case class AnsweredByStatistics(table: String, goal: String, files: Int)
 
 object AnsweredByStatistics {
   def apply(wanted: StatisticsAggregate, answer: AnsweredAggregates): AnsweredByStatistics =

@@ -56,7 +56,7 @@ class AggregateFromStatisticsSuite extends PlanSuite {
       case p if p.getTagValue(AggregateFromStatistics.Answered).nonEmpty =>
         p.getTagValue(AggregateFromStatistics.Answered).get
     }
-    assertEquals(answered.map(a => (a.text, a.files)), Some(("count(1), min(k), max(k)", 4)))
+    assertEquals(answered.map(a => (a.goal, a.files)), Some(("count(1), min(k), max(k)", 4)))
     check(plan, overAll)
   }
 
