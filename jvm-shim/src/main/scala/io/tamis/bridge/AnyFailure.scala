@@ -10,4 +10,26 @@ object AnyFailure {
     case NonFatal(_) | _: LinkageError => Some(e)
     case _                             => None
   }
+
+  /** The value; after a failure, one warning that says what failed, and `otherwise`. There is no
+    * warning if the planner is not available, which was already reported.
+    *
+    * @param key
+    *   of the warning
+    * @param advice
+    *   what to do about it, and what it affects
+    */
+  def warned[A](key: Throwable => String, what: => String, advice: String)(value: => A)(
+      otherwise: Throwable => A
+  ): A =
+    try value
+    catch {
+      case e: PlannerUnavailable => otherwise(e)
+      case AnyFailure(e)         =>
+        Warnings.once(key(e), s"$what ($e). $advice", e)
+        otherwise(e)
+    }
+
+  /** A key for warnings, one for each class of failures. */
+  def keyed(prefix: String)(e: Throwable): String = s"$prefix:${e.getClass.getName}"
 }

@@ -1,6 +1,6 @@
 package io.tamis.planning
 
-import io.tamis.bridge.{AnyFailure, OncePerContext, SidecarSupervisor, Warnings}
+import io.tamis.bridge.{AnyFailure, OncePerContext, SidecarSupervisor}
 
 import com.codahale.metrics.{Gauge, MetricRegistry}
 import org.apache.spark.SparkContext
@@ -67,14 +67,9 @@ object PlanningMetrics {
   }
 
   private def quietly(act: => Unit): Unit =
-    try act
-    catch {
-      case AnyFailure(e) =>
-        Warnings.once(
-          "metrics:failed",
-          s"the metrics of tamis cannot be counted or published ($e). Report this error. Queries " +
-            "are not affected.",
-          e
-        )
-    }
+    AnyFailure.warned(
+      _ => "metrics:failed",
+      "the metrics of tamis cannot be counted or published",
+      "Report this error. Queries are not affected."
+    )(act)(_ => ())
 }

@@ -1,6 +1,6 @@
 package io.tamis.planning
 
-import io.tamis.bridge.{AnyFailure, PlannerClient, PlannerUnavailable, SidecarSupervisor, Warnings}
+import io.tamis.bridge.{AnyFailure, PlannerClient, SidecarSupervisor, Warnings}
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{FileOptions, Listing, ReadFingerprint, Snapshots}
 import io.tamis.wire._
@@ -66,21 +66,11 @@ final class Question(
   }
 
   private def guarded[A](act: => A): Either[Reason, A] =
-    try Right(act)
-    catch {
-      case e: PlannerUnavailable => Left(failed(e))
-      case AnyFailure(e)         =>
-        Warnings.once(
-          s"planner:${e.getClass.getName}",
-          s"planning the scan of ${table.name()} failed ($e). Report this error. The scan reads " +
-            "what plain Spark would read.",
-          e
-        )
-        Left(failed(e))
-    }
-
-  private def failed(e: Throwable): Reason =
-    Reasons("PLANNER_FAILED", "error" -> String.valueOf(e.getMessage))
+    AnyFailure.warned[Either[Reason, A]](
+      AnyFailure.keyed("planner"),
+      s"planning the scan of ${table.name()} failed",
+      "Report this error. The scan reads what plain Spark would read."
+    )(Right(act))(e => Left(Reasons("PLANNER_FAILED", "error" -> String.valueOf(e.getMessage))))
 
   /** The question as it is sent, after writing the snapshot that it refers to. May throw. */
   def document(): ObjectNode = request().document

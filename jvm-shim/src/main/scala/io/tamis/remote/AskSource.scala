@@ -1,6 +1,6 @@
 package io.tamis.remote
 
-import io.tamis.bridge.{AnyFailure, PlannerClient, PlannerUnavailable, Warnings}
+import io.tamis.bridge.{AnyFailure, PlannerClient, Warnings}
 import io.tamis.conf.TamisConf
 import io.tamis.wire.{ExpressionWriter, RemoteAnswer, RemoteQuestion}
 
@@ -17,8 +17,12 @@ object AskSource {
 
   /** Never throws: if there is no answer, all filters are sent and Spark applies all of them. */
   def apply(table: RemoteTable, filters: Seq[Expression], columns: Seq[String]): RemoteAnswer = {
-    val unknown = RemoteAnswer.unknown(table.label, filters.size)
-    try {
+    val key = s"remote:${table.hashCode}"
+    AnyFailure.warned(
+      _ => key,
+      s"preparing the scan of a ${table.format} table failed",
+      "Report this error. Spark itself applies all filters on the table."
+    ) {
       val conf = SQLConf.get
       val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(table.schema))
       val question = RemoteQuestion(
@@ -32,32 +36,16 @@ object AskSource {
       val answer = PlannerClient.ask(question, conf)(_.remote)
       answer.problem match {
         case Some(text) =>
-          warn(
-            table,
+          Warnings.once(
+            key,
             s"${text.stripSuffix(".")}. Spark itself applies all filters on the table, and has " +
-              "no statistics of the table.",
-            null
+              "no statistics of the table."
           )
           answer.copy(label = table.label)
         case None =>
-          Warnings.resolved(key(table))
+          Warnings.resolved(key)
           answer
       }
-    } catch {
-      case _: PlannerUnavailable => unknown // the failure was already reported
-      case AnyFailure(e)         =>
-        warn(
-          table,
-          s"preparing the scan of a ${table.format} table failed ($e). Report this error. Spark " +
-            "itself applies all filters on the table.",
-          e
-        )
-        unknown
-    }
+    }(_ => RemoteAnswer.unknown(table.label, filters.size))
   }
-
-  private def warn(table: RemoteTable, text: String, cause: Throwable): Unit =
-    Warnings.once(key(table), text, cause)
-
-  private def key(table: RemoteTable): String = s"remote:${table.hashCode}"
 }

@@ -101,14 +101,9 @@ object ScanHistory {
     if (answer != null && answer.nonEmpty) Warnings.once(s"history:$answer", answer)
 
   private def quietly(act: => Unit): Unit =
-    try act
-    catch {
-      case AnyFailure(e) =>
-        Warnings.once(
-          "history:failed",
-          s"a scan could not be recorded in the history ($e). Queries are not affected; " +
-            "spark.tamis.history.enabled=false turns the history off.",
-          e
-        )
-    }
+    AnyFailure.warned(
+      _ => "history:failed",
+      "a scan could not be recorded in the history",
+      "Queries are not affected; spark.tamis.history.enabled=false turns the history off."
+    )(act)(_ => ())
 }

@@ -1,6 +1,6 @@
 package io.tamis.runtime
 
-import io.tamis.bridge.{AnyFailure, Warnings}
+import io.tamis.bridge.AnyFailure
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{ColumnIn, PartitionPredicate}
 import io.tamis.planning.{FileSelection, Question}
@@ -29,17 +29,11 @@ import scala.util.control.NonFatal
 final class RuntimePruning(table: TamisTable, kept: FileSelection) {
 
   def apply(predicates: Seq[V2Predicate]): FileSelection =
-    try pruned(predicates)
-    catch {
-      case AnyFailure(e) =>
-        Warnings.once(
-          s"runtime:${e.getClass.getName}",
-          s"pruning of ${table.name()} at run time failed ($e). Report this error. The scan reads all " +
-            "planned files.",
-          e
-        )
-        kept
-    }
+    AnyFailure.warned(
+      AnyFailure.keyed("runtime"),
+      s"pruning of ${table.name()} at run time failed",
+      "Report this error. The scan reads all planned files."
+    )(pruned(predicates))(_ => kept)
 
   private def pruned(predicates: Seq[V2Predicate]): FileSelection = {
     val partitions = table.relation.partitionSchema

@@ -1,13 +1,6 @@
 package io.tamis.writes
 
-import io.tamis.bridge.{
-  AnyFailure,
-  Daemons,
-  OncePerContext,
-  RecentlyUsed,
-  SidecarSupervisor,
-  Warnings
-}
+import io.tamis.bridge.{AnyFailure, Daemons, OncePerContext, RecentlyUsed, SidecarSupervisor}
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{FileOptions, Listing}
 import io.tamis.report.QueryListener
@@ -135,15 +128,12 @@ object IndexWrites {
   }
 
   private def quietly(context: SparkContext)(act: => Unit): Unit =
-    try act
-    catch {
-      case AnyFailure(_) if context.isStopped => // this application ends
-      case AnyFailure(e)                      =>
-        Warnings.once(
-          "index:written",
-          s"files that a query wrote could not be indexed ($e). The first query that needs them " +
-            "indexes them; spark.tamis.index.auto=off turns this off.",
-          e
-        )
-    }
+    AnyFailure.warned(
+      _ => "index:written",
+      "files that a query wrote could not be indexed",
+      "The first query that needs them indexes them; spark.tamis.index.auto=off turns this off."
+    ) {
+      try act
+      catch { case AnyFailure(_) if context.isStopped => } // this application ends
+    }(_ => ())
 }

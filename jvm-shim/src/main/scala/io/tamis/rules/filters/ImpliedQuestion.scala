@@ -1,6 +1,6 @@
 package io.tamis.rules.filters
 
-import io.tamis.bridge.{AnyFailure, PlannerClient, PlannerUnavailable, RecentlyUsed, Warnings}
+import io.tamis.bridge.{AnyFailure, PlannerClient, RecentlyUsed}
 import io.tamis.wire.{ExpressionWriter, ImpliedRange, ImpliedReader, ImpliedRequest}
 
 import com.fasterxml.jackson.databind.JsonNode
@@ -17,7 +17,11 @@ object ImpliedQuestion {
 
   /** Returns the ranges; Nil if there is no answer. Never throws. */
   def ask(conjuncts: Seq[Expression], schema: StructType, conf: SQLConf): Seq[ImpliedRange] =
-    try {
+    AnyFailure.warned(
+      AnyFailure.keyed("implied"),
+      "cannot derive implied filters",
+      "Report this error. Queries run without them."
+    ) {
       val writer = new ExpressionWriter(ExpressionWriter.ambiguousPaths(schema))
       val documents = writer.writeAll(conjuncts)
       val key = documents.toString
@@ -27,15 +31,6 @@ object ImpliedQuestion {
         answered
       }
       ImpliedReader.ranges(answer, conjuncts)
-    } catch {
-      case _: PlannerUnavailable => Nil // the failure was already reported
-      case AnyFailure(e)         =>
-        Warnings.once(
-          s"implied:${e.getClass.getName}",
-          s"cannot derive implied filters ($e). Report this error. Queries run without them.",
-          e
-        )
-        Nil
-    }
+    }(_ => Nil)
 
 }

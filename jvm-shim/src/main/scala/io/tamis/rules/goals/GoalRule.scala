@@ -1,6 +1,6 @@
 package io.tamis.rules.goals
 
-import io.tamis.bridge.{AnyFailure, Warnings}
+import io.tamis.bridge.AnyFailure
 import io.tamis.conf.{Mode, TamisConf}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -29,14 +29,9 @@ abstract class NeverFails[Plan <: TreeNode[Plan]] extends Rule[Plan] {
   final override def apply(plan: Plan): Plan =
     if (!isAsked) plan
     else
-      try rewritten(plan)
-      catch {
-        case AnyFailure(e) =>
-          Warnings.once(
-            s"rule:$ruleName:${e.getClass.getName}",
-            s"$ruleName failed ($e). Report this error. The query runs without this rule.",
-            e
-          )
-          plan
-      }
+      AnyFailure.warned(
+        AnyFailure.keyed(s"rule:$ruleName"),
+        s"$ruleName failed",
+        "Report this error. The query runs without this rule."
+      )(rewritten(plan))(_ => plan)
 }
