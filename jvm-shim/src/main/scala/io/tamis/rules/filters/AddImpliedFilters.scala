@@ -21,7 +21,6 @@ import org.apache.spark.sql.internal.SQLConf
   * condition, so that rows that are read raise the same errors as without them.
   */
 object AddImpliedFilters extends GoalRule {
-  override val ruleName: String = "io.tamis.rules.AddImpliedFilters"
   override protected def isOn(conf: SQLConf): Boolean =
     TamisConf.mode(conf) == Mode.Apply && TamisConf.impliedFiltersEnabled(conf)
 

@@ -23,7 +23,6 @@ import org.apache.spark.sql.internal.SQLConf
   * filter that they follow from stays.
   */
 object KeepRecursionStatic extends GoalRule {
-  override val ruleName: String = "io.tamis.rules.KeepRecursionStatic"
   override protected def isOn(conf: SQLConf): Boolean = true
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan = plan.transformDown {

@@ -53,7 +53,6 @@ import org.apache.spark.sql.internal.SQLConf
   * ([[io.tamis.planning.UsedFilters]]).
   */
 object KeepUsedFilters extends GoalRule {
-  override val ruleName: String = "io.tamis.rules.KeepUsedFilters"
   override protected def isOn(conf: SQLConf): Boolean =
     conf.dynamicPartitionPruningEnabled || conf.runtimeFilterBloomFilterEnabled || usesStars(conf)
 

@@ -29,7 +29,6 @@ import org.apache.spark.sql.internal.SQLConf
   * Spark prunes at run time.
   */
 object SplitResidual extends GoalRule {
-  override val ruleName: String = "io.tamis.rules.SplitResidual"
   override protected def isOn(conf: SQLConf): Boolean =
     TamisConf.residualSplitEnabled(conf) && TamisConf.mode(conf) == Mode.Apply
 

@@ -14,7 +14,6 @@ import org.apache.spark.sql.internal.SQLConf
   * scan or for none, and over no file it answers COUNT with NULL (seen on 4.1).
   */
 object AggregateFromStatistics extends GoalRule {
-  override val ruleName: String = "io.tamis.rules.AggregateFromStatistics"
   override protected def isOn(conf: SQLConf): Boolean = TamisConf.aggregatesEnabled(conf)
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan = plan.transformDown {

@@ -23,6 +23,10 @@ abstract class GoalPhysicalRule extends NeverFails[SparkPlan] {
 }
 
 abstract class NeverFails[Plan <: TreeNode[Plan]] extends Rule[Plan] {
+
+  /** Without the package of the class: users exclude rules by their names. */
+  override val ruleName: String = s"io.tamis.rules.${getClass.getSimpleName.stripSuffix("$")}"
+
   protected def isAsked: Boolean
   protected def rewritten(plan: Plan): Plan
 

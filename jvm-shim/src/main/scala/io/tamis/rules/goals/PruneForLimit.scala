@@ -19,7 +19,6 @@ import org.apache.spark.sql.internal.SQLConf
   * A scan that returns n other rows, or all rows if there are fewer, is as valid.
   */
 object PruneForLimit extends GoalRule {
-  override val ruleName: String = "io.tamis.rules.PruneForLimit"
   override protected def isOn(conf: SQLConf): Boolean = TamisConf.limitEnabled(conf)
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan = plan.transformDown {

@@ -22,7 +22,6 @@ import org.apache.spark.sql.internal.SQLConf
   * others, leads to the same result: among rows with equal keys Spark may choose any.
   */
 object PruneForTopK extends GoalRule {
-  override val ruleName: String = "io.tamis.rules.PruneForTopK"
   override protected def isOn(conf: SQLConf): Boolean = TamisConf.topKEnabled(conf)
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan = plan.transformDown {

@@ -25,7 +25,6 @@ import org.apache.spark.sql.types.StructType
   * optimized before the query that contains them, so their scans are already built here.
   */
 object AlignSubqueryScans extends GoalRule {
-  override val ruleName: String = "io.tamis.rules.AlignSubqueryScans"
   override protected def isOn(conf: SQLConf): Boolean = true
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan = plan match {

@@ -24,7 +24,6 @@ import org.apache.spark.sql.internal.SQLConf
   * In both cases the subquery would rule out no further files.
   */
 object LeaveKeysToBloomFilters extends GoalRule {
-  override val ruleName: String = "io.tamis.rules.LeaveKeysToBloomFilters"
 
   /** Without these confs Spark adds no subquery, prunes by a subquery that needs no broadcast, or
     * adds no Bloom filter.

@@ -38,7 +38,6 @@ import org.apache.spark.sql.internal.SQLConf
   * the rule again changes nothing.
   */
 object PruneForJoins extends GoalRule {
-  override val ruleName: String = "io.tamis.rules.PruneForJoins"
   override protected def isOn(conf: SQLConf): Boolean = TamisConf.joinsEnabled(conf)
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan =

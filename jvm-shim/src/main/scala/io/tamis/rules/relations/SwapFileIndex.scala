@@ -32,7 +32,6 @@ import org.apache.spark.sql.internal.SQLConf
   * [[AddImpliedFilters]] adds the ranges that the filter implies, as over any other source.
   */
 object SwapFileIndex extends GoalRule {
-  override val ruleName: String = "io.tamis.rules.SwapFileIndex"
   override protected def isOn(conf: SQLConf): Boolean = TamisConf.fileIndexSwapEnabled(conf)
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan =

@@ -13,7 +13,6 @@ import org.apache.spark.sql.internal.SQLConf
   * LIMIT to it. Without this rule Spark reads the whole table.
   */
 final class UseRemoteTables(session: SparkSession) extends GoalRule {
-  override val ruleName: String = "io.tamis.rules.UseRemoteTables"
   override protected def isOn(conf: SQLConf): Boolean = TamisConf.mode(conf) == Mode.Apply
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan =

@@ -1,0 +1,32 @@
+package io.tamis.rules
+
+import io.tamis.PlanSuite
+
+/** Users exclude rules with spark.sql.optimizer.excludedRules, by these names. */
+class RuleNamesSuite extends PlanSuite {
+  test("the names of the optimizer's rules do not depend on their packages") {
+    val names = spark.sessionState.optimizer.preCBORules.map(_.ruleName)
+    val prefix = "io.tamis.rules."
+    assertEquals(
+      names.filter(_.startsWith(prefix)).map(_.stripPrefix(prefix)),
+      Seq(
+        "UseTamisTables",
+        "UseRemoteTables",
+        "SwapFileIndex",
+        "relations.HideCachedEstimates",
+        "KeepRecursionStatic",
+        "KeepFilterOrder.Remember",
+        "PruneForLimit",
+        "PruneForTopK",
+        "AggregateFromStatistics",
+        "PruneForJoins",
+        "AddImpliedFilters",
+        "SplitResidual",
+        "PruneAtRunTime",
+        "LeaveKeysToBloomFilters",
+        "AlignSubqueryScans",
+        "KeepUsedFilters"
+      )
+    )
+  }
+}
