@@ -1,12 +1,8 @@
 package io.tamis.rules.filters
 
 import io.tamis.rules.goals.GoalRule
-import io.tamis.rules.relations.{
-  RemoteRelation,
-  RemoteScanRelation,
-  TamisRelation,
-  TamisScanRelation
-}
+import io.tamis.remote.{RemoteScan, RemoteTable}
+import io.tamis.rules.relations.{ScanOf, TableOf, TamisRelation, TamisScanRelation}
 import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.expressions.DynamicPruning
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
@@ -39,9 +35,9 @@ object KeepRecursionStatic extends GoalRule {
     case relation @ TamisScanRelation(scan) if !scan.table.purpose.inRecursion =>
       val purpose = scan.table.purpose.copy(inRecursion = true)
       TamisScanRelation.scannedFor(relation, scan, purpose)
-    case RemoteRelation(table, relation) if table.takesKeys =>
+    case relation @ TableOf(table: RemoteTable) if table.takesKeys =>
       TamisRelation.of(table.withoutKeys, relation.output)
-    case RemoteScanRelation(scan, relation) if scan.table.takesKeys =>
+    case relation @ ScanOf(scan: RemoteScan) if scan.table.takesKeys =>
       TamisScanRelation.scannedBy(relation, scan.withoutKeys)
     case Filter(condition, child) if condition.exists(_.isInstanceOf[DynamicPruning]) =>
       val rest =

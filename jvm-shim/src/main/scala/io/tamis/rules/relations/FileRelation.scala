@@ -5,12 +5,8 @@ import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRela
 
 /** A V1 relation of Spark over files. */
 object FileRelation {
-  def unapply(plan: LogicalPlan): Option[(LogicalRelation, HadoopFsRelation)] = plan match {
-    case relation: LogicalRelation =>
-      relation.relation match {
-        case files: HadoopFsRelation => Some(relation -> files)
-        case _                       => None
-      }
-    case _ => None
-  }
+  def unapply(plan: LogicalPlan): Option[(LogicalRelation, HadoopFsRelation)] =
+    Some(plan)
+      .collect { case relation: LogicalRelation => relation -> relation.relation }
+      .collect { case (relation, files: HadoopFsRelation) => relation -> files }
 }

@@ -32,8 +32,5 @@ object HideCachedEstimates extends Rule[LogicalPlan] with AdaptiveSparkPlanHelpe
     Option(cached.statsOfPlanToCache).exists(_.rowCount.isDefined)
 
   private def readsTamis(cached: InMemoryRelation): Boolean =
-    find(cached.cacheBuilder.cachedPlan) {
-      case TamisScanExec(_, _) => true
-      case _                   => false
-    }.isDefined
+    find(cached.cacheBuilder.cachedPlan)(TamisScanExec.unapply(_).isDefined).isDefined
 }

@@ -55,10 +55,8 @@ object SwapFileIndex extends GoalRule {
       }
 
   /** The index of tamis in a relation whose index was swapped. */
-  def unapply(relation: HadoopFsRelation): Option[TamisFileIndex] = relation.location match {
-    case index: TamisFileIndex => Some(index)
-    case _                     => None
-  }
+  def unapply(relation: HadoopFsRelation): Option[TamisFileIndex] =
+    Some(relation.location).collect { case index: TamisFileIndex => index }
 
   /** The index to swap in, or why all files are listed. Left(None): nothing is left to decide after
     * an earlier decision.

@@ -5,19 +5,23 @@ import io.tamis.scan.TamisTable
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.catalog.Table
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.datasources.v2._
+
+/** The table of a relation of DataSource V2 whose scan is not built yet. */
+object TableOf {
+  def unapply(relation: DataSourceV2Relation): Option[Table] = Some(relation.table)
+}
+
+/** The scan of a relation of DataSource V2. */
+object ScanOf {
+  def unapply(relation: DataSourceV2ScanRelation): Option[Scan] = Some(relation.scan)
+}
 
 /** A relation of the plan over a [[io.tamis.scan.TamisTable]]. */
 object TamisRelation {
-
-  def unapply(plan: LogicalPlan): Option[TamisTable] = plan match {
-    case relation: DataSourceV2Relation =>
-      relation.table match {
-        case table: TamisTable => Some(table)
-        case _                 => None
-      }
-    case _ => None
-  }
+  def unapply(plan: LogicalPlan): Option[TamisTable] =
+    Some(plan).collect { case TableOf(table: TamisTable) => table }
 
   /** The relation with its scan for another purpose. */
   def scannedFor(

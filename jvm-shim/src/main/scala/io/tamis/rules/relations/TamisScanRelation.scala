@@ -12,14 +12,8 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
   */
 object TamisScanRelation {
 
-  def unapply(plan: LogicalPlan): Option[TamisScan] = plan match {
-    case relation: DataSourceV2ScanRelation =>
-      relation.scan match {
-        case scan: TamisScan => Some(scan)
-        case _               => None
-      }
-    case _ => None
-  }
+  def unapply(plan: LogicalPlan): Option[TamisScan] =
+    Some(plan).collect { case ScanOf(scan: TamisScan) => scan }
 
   /** The relation with its scan confined to these of its files. */
   def confined(

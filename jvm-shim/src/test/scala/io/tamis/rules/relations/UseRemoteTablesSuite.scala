@@ -1,6 +1,7 @@
 package io.tamis.rules.relations
 
 import io.tamis.PlanSuite
+import io.tamis.remote.RemoteTable
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan, Union}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.execution.datasources.v2.python.{PythonDataSourceV2, PythonTable}
@@ -19,7 +20,7 @@ class UseRemoteTablesSuite extends PlanSuite {
     UseRemoteTables.Formats.foreach { format =>
       val plan = reading(format)
       rule(plan) match {
-        case RemoteRelation(table, relation) =>
+        case relation @ TableOf(table: RemoteTable) =>
           assertEquals((table.format, table.schema), (format, plan.schema))
           assertEquals(relation.output, plan.output)
         case other => fail(s"$other is not remote")
