@@ -38,12 +38,16 @@ final case class ScanConstraints(
   /** Adds the outcome of a goal. A goal keeps its place when it is tried again, so that a rule that
     * runs twice leaves the plan unchanged; a goal that was reached stays reached.
     */
-  def withGoal(goal: GoalOutcome): ScanConstraints =
+  private def withGoal(goal: GoalOutcome): ScanConstraints =
     goals.indexWhere(_.goal == goal.goal) match {
       case -1                           => copy(goals = goals :+ goal)
       case i if goals(i).reason.isEmpty => this
       case i                            => copy(goals = goals.updated(i, goal))
     }
+
+  /** Adds the outcome of a goal: the files chosen for it, or why it leaves them as they were. */
+  def confined(goal: ScanGoal, files: Either[Reason, FileSelection]): ScanConstraints =
+    withGoal(GoalOutcome(goal, files.left.toOption)).copy(within = files.toOption.orElse(within))
 }
 
 object ScanConstraints {

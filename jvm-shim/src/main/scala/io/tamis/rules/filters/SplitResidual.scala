@@ -73,7 +73,7 @@ object SplitResidual extends GoalRule {
             case Right(matching) => inTwo(project, scan, goalAnswer, matching)
             // nothing can be gained, so no goal is shown
             case Left(reason) if reason.isSplitNotNeeded => project
-            case Left(reason) => scan.scannedFor(project, ScanGoal.Split, Some(reason), None)
+            case Left(reason) => scan.scannedFor(project, ScanGoal.Split, Left(reason))
           }
       }
     }
@@ -93,11 +93,9 @@ object SplitResidual extends GoalRule {
     val others = goalAnswer.answer.kept.clone().asInstanceOf[java.util.BitSet]
     others.and(goalAnswer.asked.ordinals)
     others.andNot(matching)
-    val first =
-      scan.scannedFor(project, ScanGoal.Split, None, Some(FileSelection.of(listing, matching)))
-    val second =
-      scan.scannedFor(project, ScanGoal.Split, None, Some(FileSelection.of(listing, others)))
-    Union(first, fresh(second))
+    def over(files: java.util.BitSet) =
+      scan.scannedFor(project, ScanGoal.Split, Right(FileSelection.of(listing, files)))
+    Union(over(matching), fresh(over(others)))
   }
 
   /** The same plan with fresh attributes. */

@@ -32,19 +32,14 @@ object AggregateFromStatistics extends GoalRule {
       GoalReader.aggregates(goalAnswer.answer, listing.size, types).map(listing -> _)
     } match {
       case Left(reason) =>
-        wanted.scan.scannedFor(
-          wanted.aggregate,
-          ScanGoal.Aggregate(wanted.text),
-          Some(reason),
-          None
-        )
+        val goal = ScanGoal.Aggregate(wanted.text)
+        wanted.scan.scannedFor(wanted.aggregate, goal, Left(reason))
       case Right((listing, answer)) =>
         def rewrite = new AggregateRewrite(wanted, answer.groups, numbers)
         def confined(plan: LogicalPlan) = wanted.scan.scannedFor(
           plan,
           ScanGoal.Aggregate(s"${wanted.text}: ${answer.text}"),
-          None,
-          Some(FileSelection.of(listing, answer.files))
+          Right(FileSelection.of(listing, answer.files))
         )
         if (TamisConf.mode(conf) == Mode.Observe) confined(wanted.aggregate)
         else if (!answer.files.isEmpty) confined(rewrite.withRest)

@@ -56,8 +56,8 @@ object PruneForTopK extends GoalRule {
       } match {
       case Right((files, until)) =>
         val implied = until.toSeq.filterNot(isOnPartitions(_, scan))
-        scan.scannedFor(plan, shown, None, Some(files), implied)
-      case Left(reason) => scan.scannedFor(plan, shown, Some(reason), None)
+        scan.scannedFor(plan, shown, Right(files), implied)
+      case Left(reason) => scan.scannedFor(plan, shown, Left(reason))
     }
   }
 

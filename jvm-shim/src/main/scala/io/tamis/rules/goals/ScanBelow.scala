@@ -1,6 +1,6 @@
 package io.tamis.rules.goals
 
-import io.tamis.planning.{FileSelection, GoalOutcome, ScanGoal, ScanPlanner}
+import io.tamis.planning.{FileSelection, ScanGoal, ScanPlanner}
 import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.rules.relations.{FilteredRelation, TamisRelation}
 import io.tamis.scan.TamisTable
@@ -31,23 +31,17 @@ final case class ScanBelow(
 
   /** The plan, which contains this scan, with the scan confined to the files that serve a goal. */
   def withFiles(plan: LogicalPlan, goal: ScanGoal, question: Goal): LogicalPlan =
-    ScanPlanner.filesFor(table, conjuncts, question) match {
-      case Right(files) => scannedFor(plan, goal, None, Some(files))
-      case Left(reason) => scannedFor(plan, goal, Some(reason), None)
-    }
+    scannedFor(plan, goal, ScanPlanner.filesFor(table, conjuncts, question))
 
-  /** The plan with the scan confined to these files; None: to the same files as before. */
+  /** The plan with the scan confined to these files; Left: to the same files as before. */
   def scannedFor(
       plan: LogicalPlan,
       goal: ScanGoal,
-      reason: Option[Reason],
-      files: Option[FileSelection],
+      files: Either[Reason, FileSelection],
       implied: Seq[Expression] = Nil
   ): LogicalPlan = {
     val confined = TamisRelation.scannedFor(relation) { purpose =>
-      purpose
-        .withGoal(GoalOutcome(goal, reason))
-        .copy(within = files.orElse(purpose.within), implied = purpose.implied ++ implied)
+      purpose.confined(goal, files).copy(implied = purpose.implied ++ implied)
     }
     plan.transformDown { case r if r eq relation => confined }
   }

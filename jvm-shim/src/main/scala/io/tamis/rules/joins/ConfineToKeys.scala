@@ -1,6 +1,6 @@
 package io.tamis.rules.joins
 
-import io.tamis.planning.{GoalOutcome, Question, ScanGoal, ScanPlanner}
+import io.tamis.planning.{Question, ScanGoal, ScanPlanner}
 import io.tamis.rules.relations.ScanInPlan
 import io.tamis.wire.{ExpressionWriter, JoinGoal, Reason}
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -20,15 +20,12 @@ object ConfineToKeys {
       val writer = Question.writer(scan.table)
       val goal =
         JoinGoal(writer.write(key), origins.scans, origins.isValue(key).map(writer.write))
-      ScanPlanner.filesFor(scan.table, scan.conjuncts, goal) match {
-        case Right(files) => scan.confined(outcome(key, None), Some(files))
-        case Left(why)    => scan.confined(outcome(key, Some(why)), None)
-      }
+      scan.confined(join(key), ScanPlanner.filesFor(scan.table, scan.conjuncts, goal))
     }
 
   /** The same plan, with the reason on its scans why they were not confined. */
   def explained(key: Expression, plan: LogicalPlan, why: Reason): LogicalPlan =
-    below(key, plan)((key, scan) => scan.confined(outcome(key, Some(why)), None))
+    below(key, plan)((key, scan) => scan.confined(join(key), Left(why)))
 
   /** Whether a scan that the key comes from has files to choose from. */
   def hasChoice(key: Expression, plan: LogicalPlan): Boolean =
@@ -44,6 +41,5 @@ object ConfineToKeys {
   private def scanAt(plan: LogicalPlan): Option[ScanInPlan] =
     ScanInPlan.unapply(plan).filter(_.isRepeatable)
 
-  private def outcome(key: Expression, why: Option[Reason]): GoalOutcome =
-    GoalOutcome(ScanGoal.Join(ExpressionWriter.sqlOf(key)), why)
+  private def join(key: Expression): ScanGoal = ScanGoal.Join(ExpressionWriter.sqlOf(key))
 }

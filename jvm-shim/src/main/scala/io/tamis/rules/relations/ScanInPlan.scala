@@ -1,8 +1,9 @@
 package io.tamis.rules.relations
 
-import io.tamis.planning.{FileSelection, GoalOutcome}
+import io.tamis.planning.{FileSelection, ScanGoal}
 import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.scan.{TamisScan, TamisTable}
+import io.tamis.wire.Reason
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 
@@ -18,8 +19,8 @@ sealed trait ScanInPlan {
   /** Whether the plan yields the same rows of a file, whichever other files it reads. */
   def isRepeatable: Boolean
 
-  /** The plan with the scan confined to these files; None: to the same files as before. */
-  def confined(goal: GoalOutcome, files: Option[FileSelection]): LogicalPlan
+  /** The plan with the scan confined to these files; Left: to the same files as before. */
+  def confined(goal: ScanGoal, files: Either[Reason, FileSelection]): LogicalPlan
 }
 
 object ScanInPlan {
@@ -38,10 +39,8 @@ final class FilteredRelation(
 ) extends ScanInPlan {
   override def conjuncts: Seq[Expression] = condition.toSeq.flatMap(PlainConjuncts.of)
   override def isRepeatable: Boolean = condition.forall(_.deterministic)
-  override def confined(goal: GoalOutcome, files: Option[FileSelection]): LogicalPlan = {
-    val confined = TamisRelation.scannedFor(relation) { purpose =>
-      purpose.withGoal(goal).copy(within = files.orElse(purpose.within))
-    }
+  override def confined(goal: ScanGoal, files: Either[Reason, FileSelection]): LogicalPlan = {
+    val confined = TamisRelation.scannedFor(relation)(_.confined(goal, files))
     condition.fold(confined)(Filter(_, confined))
   }
 }
@@ -60,6 +59,6 @@ final class BuiltScan(relation: LogicalPlan, scan: TamisScan) extends ScanInPlan
   override val table: TamisTable = scan.table.within(scan.decision.shown.kept)
   override def conjuncts: Seq[Expression] = scan.decision.shown.conjuncts.map(_.expression)
   override def isRepeatable: Boolean = true
-  override def confined(goal: GoalOutcome, files: Option[FileSelection]): LogicalPlan =
-    TamisScanRelation.confined(relation, scan, files, goal)
+  override def confined(goal: ScanGoal, files: Either[Reason, FileSelection]): LogicalPlan =
+    TamisScanRelation.confined(relation, scan, goal, files)
 }

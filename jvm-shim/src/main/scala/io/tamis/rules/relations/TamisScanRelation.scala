@@ -1,7 +1,8 @@
 package io.tamis.rules.relations
 
-import io.tamis.planning.{FileSelection, GoalOutcome, ScanConstraints, ScanPlanner}
+import io.tamis.planning.{FileSelection, ScanConstraints, ScanGoal, ScanPlanner}
 import io.tamis.scan.TamisScan
+import io.tamis.wire.Reason
 import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read.Scan
@@ -19,11 +20,12 @@ object TamisScanRelation {
   def confined(
       relation: LogicalPlan,
       scan: TamisScan,
-      files: Option[FileSelection],
-      goal: GoalOutcome
+      goal: ScanGoal,
+      files: Either[Reason, FileSelection]
   ): LogicalPlan = {
-    val decision = files.fold(scan.decision)(ScanPlanner.confined(scan.decision, _))
-    val purpose = scan.table.purpose.withGoal(goal).copy(within = Some(decision.shown.kept))
+    val decision = files.fold(_ => scan.decision, ScanPlanner.confined(scan.decision, _))
+    val purpose =
+      scan.table.purpose.confined(goal, files).copy(within = Some(decision.shown.kept))
     val confined = new TamisScan(scan.table.scannedFor(purpose), decision, scan.required)
     copied(relation, confined, relation.output)
   }

@@ -73,7 +73,7 @@ class PruneForLimitSuite extends PlanSuite {
   test("a scan with a goal gets no second one") {
     answer(first)
     val plan = tamis("SELECT k FROM t LIMIT 3").transform { case relation @ TamisRelation(table) =>
-      val purpose = table.purpose.withGoal(GoalOutcome(ScanGoal.Split, None))
+      val purpose = table.purpose.copy(goals = Seq(GoalOutcome(ScanGoal.Split, None)))
       TamisRelation.of(table.scannedFor(purpose), relation.output)
     }
     assertUnchanged(PruneForLimit, plan)
