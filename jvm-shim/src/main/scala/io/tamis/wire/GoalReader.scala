@@ -69,6 +69,7 @@ final case class TableFacts(rows: Long, countsDistinct: Boolean, columns: Seq[Co
 
 /** Reads the planner's answer to a [[Goal]]: the result, or the reason why there is none. */
 object GoalReader {
+  import PlannerFailure.garbage
 
   /** The files that serve the goal, among those that the filter keeps. */
   def files(answer: PlanAnswer, count: Int): Either[Reason, BitSet] =
@@ -144,9 +145,7 @@ object GoalReader {
       found(answer, "facts").toOption.map { node =>
         val columns = node.path("columns").elements.asScala.toSeq
         require(columns.size == types.size, s"${columns.size} facts for ${types.size} columns")
-        val rows = count(node, "rows").getOrElse(
-          throw new PlannerFailure("garbage_answer", "facts without a number of rows")
-        )
+        val rows = count(node, "rows").getOrElse(garbage("facts without a number of rows"))
         TableFacts(
           rows,
           node.path("counts_distinct").asBoolean(false),
@@ -165,14 +164,14 @@ object GoalReader {
       count(node, "longest")
     )
     if (read.nulls.exists(_ > rows) || read.distinct.exists(_ > rows))
-      throw new PlannerFailure("garbage_answer", s"facts $node of a column with $rows rows")
+      garbage(s"facts $node of a column with $rows rows")
     read
   }
 
   private def count(node: JsonNode, field: String): Option[Long] =
     Option(node.get(field)).filterNot(_.isNull).map { number =>
       if (!number.isIntegralNumber || !number.canConvertToLong || number.longValue < 0)
-        throw new PlannerFailure("garbage_answer", s"$field is not a count: $number")
+        garbage(s"$field is not a count: $number")
       number.longValue
     }
 
@@ -184,15 +183,9 @@ object GoalReader {
     node.path("kind").asText match {
       case `kind`    => Right(node)
       case "nothing" =>
-        Left(
-          Messages
-            .reason(node.path("reason"))
-            .getOrElse(
-              throw new PlannerFailure("garbage_answer", "no files for the goal, and no reason")
-            )
-        )
-      case other =>
-        throw new PlannerFailure("garbage_answer", s"an answer of kind '$other' instead of '$kind'")
+        val reason = Messages.reason(node.path("reason"))
+        Left(reason.getOrElse(garbage("no files for the goal, and no reason")))
+      case other => garbage(s"an answer of kind '$other' instead of '$kind'")
     }
   }
 }

@@ -200,11 +200,16 @@ final class PlannerFailure(val code: String, message: String) extends RuntimeExc
 
 object PlannerFailure {
 
+  /** Rejects an answer that is not a valid one. */
+  private[wire] def garbage(problem: String): Nothing =
+    throw new PlannerFailure("garbage_answer", problem)
+
   /** The code of errors that tamis raises on purpose. Their texts say what to do. */
   val Refused = "refused"
 }
 
 object Messages {
+  import PlannerFailure.garbage
 
   /** Version of the wire protocol that this jar speaks; must equal tamis.wire.messages.VERSION. */
   val Version = 1
@@ -218,8 +223,7 @@ object Messages {
     expect(root, "files", request.scan.snapshot.files.toString)
     val outcomes = required(root, "conjuncts").elements.asScala.map(outcome).toSeq
     if (outcomes.size != request.scan.conjuncts.size)
-      fail(
-        "garbage_answer",
+      garbage(
         s"${outcomes.size} conjuncts in the answer, ${request.scan.conjuncts.size} in the question"
       )
     val warnings = Option(root.get("warnings")).toSeq
@@ -257,9 +261,9 @@ object Messages {
       try mapper.readTree(text)
       catch {
         case e: Exception =>
-          throw new PlannerFailure("garbage_answer", s"the answer is not JSON: ${e.getMessage}")
+          garbage(s"the answer is not JSON: ${e.getMessage}")
       }
-    if (root == null || !root.isObject) fail("garbage_answer", "the answer is not a JSON object")
+    if (root == null || !root.isObject) garbage("the answer is not a JSON object")
     if (root.has("error"))
       fail(root.at("/error/code").asText("error"), root.at("/error/text").asText("no text"))
     expect(root, "version", Version.toString)
@@ -282,17 +286,17 @@ object Messages {
         required(node, "data").elements.asScala.foreach { r =>
           val (start, stop) = (r.get(0).asInt(-1), r.get(1).asInt(-1))
           if (start < 0 || stop < start || stop > files)
-            fail("garbage_answer", s"the range $start to $stop is not valid for $files files")
+            garbage(s"the range $start to $stop is not valid for $files files")
           bits.set(start, stop)
         }
       case "bitmap" =>
         val bytes = Base64.getDecoder.decode(required(node, "data").asText)
         if (bytes.length != (files + 7) / 8)
-          fail("garbage_answer", s"a bitmap of ${bytes.length} bytes for $files files")
+          garbage(s"a bitmap of ${bytes.length} bytes for $files files")
         bits.or(BitSet.valueOf(bytes))
         if (bits.length > files)
-          fail("garbage_answer", s"a bitmap that keeps file ${bits.length - 1} of $files")
-      case other => fail("garbage_answer", s"kept files have the unknown form '$other'")
+          garbage(s"a bitmap that keeps file ${bits.length - 1} of $files")
+      case other => garbage(s"kept files have the unknown form '$other'")
     }
     bits
   }
@@ -312,14 +316,14 @@ object Messages {
     in.get(files)
     val (starts, lengths) = (longs("starts"), longs("lengths"))
     if (files.length != starts.length || files.length != lengths.length)
-      fail("garbage_answer", "the row groups have different numbers of files, starts and lengths")
+      garbage("the row groups have different numbers of files, starts and lengths")
     files.indices.foreach { i =>
       val after =
         if (i == 0 || files(i - 1) < files(i)) 0L
         else if (files(i - 1) == files(i)) starts(i - 1) + lengths(i - 1)
         else Long.MaxValue
       if (files(i) < 0 || !kept.get(files(i)) || starts(i) < after || lengths(i) <= 0)
-        fail("garbage_answer", s"bytes ${starts(i)} + ${lengths(i)} of file ${files(i)}: invalid")
+        garbage(s"bytes ${starts(i)} + ${lengths(i)} of file ${files(i)}: invalid")
     }
     RowGroups(files, starts, lengths, long(node, "kept"), long(node, "total"))
   }
@@ -351,7 +355,7 @@ object Messages {
     Option(node.get(field)).filter(_.isIntegralNumber).map(_.asLong)
 
   private[wire] def required(node: JsonNode, field: String): JsonNode =
-    Option(node.get(field)).getOrElse(fail("garbage_answer", s"the answer has no '$field'"))
+    Option(node.get(field)).getOrElse(garbage(s"the answer has no '$field'"))
 
   private def expect(root: JsonNode, field: String, value: String): Unit = {
     val actual = root.path(field).asText

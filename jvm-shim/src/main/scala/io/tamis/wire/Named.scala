@@ -14,5 +14,5 @@ object Named {
     */
   def find[A <: Named](all: Seq[A], name: String, what: String): A = all
     .find(_.name == name)
-    .getOrElse(throw new PlannerFailure("garbage_answer", s"the unknown $what '$name'"))
+    .getOrElse(PlannerFailure.garbage(s"the unknown $what '$name'"))
 }

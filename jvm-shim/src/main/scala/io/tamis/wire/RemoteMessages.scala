@@ -89,10 +89,7 @@ object RemoteAnswer {
     val expected = question.conjuncts.size
     if (problem.isDefined) unknown(question.format, expected).copy(problem = problem)
     else if (applied.size != expected)
-      throw new PlannerFailure(
-        "garbage_answer",
-        s"${applied.size} filters in the answer, $expected in the question"
-      )
+      PlannerFailure.garbage(s"${applied.size} filters in the answer, $expected in the question")
     else
       RemoteAnswer(
         root.path("label").asText(question.format),
@@ -163,10 +160,10 @@ object RemoteTasks {
       try Base64.getDecoder.decode(node.asText)
       catch {
         case e: IllegalArgumentException =>
-          throw new PlannerFailure("garbage_answer", s"the answer is not base64: ${e.getMessage}")
+          PlannerFailure.garbage(s"the answer is not base64: ${e.getMessage}")
       }
     if (problem.isEmpty && !isLate && !(root.has("reader") && root.path("tasks").isArray))
-      throw new PlannerFailure("garbage_answer", "the answer has no tasks")
+      PlannerFailure.garbage("the answer has no tasks")
     RemoteTasks(
       root.path("program").asText,
       bytes(root.path("reader")),
