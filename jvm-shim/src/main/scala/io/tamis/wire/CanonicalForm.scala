@@ -35,7 +35,7 @@ final class CanonicalForm(hides: String => Boolean) {
   def keyOf(e: Expression): Option[String] =
     try {
       if (isSmall(e) && isRepeatable(e))
-        Some(Digest.sha256((surroundings + spelled(standIns(e))).getBytes(UTF_8), 16))
+        Some(Digest.sha256((surroundings + spelled(e)).getBytes(UTF_8), 16))
       else None
     } catch { case NonFatal(_) | _: StackOverflowError => None }
 
@@ -56,86 +56,11 @@ final class CanonicalForm(hides: String => Boolean) {
     (replaced(e), names)
   }
 
-  private def spelled(standing: (Expression, Map[Long, String])): String = {
-    val (e, names) = standing
-    val out = new StringBuilder
-    spell(e.canonicalized, names, out)
-    e.foreach(part => if (isNested(part)) out.append(" nested ").append(grouped(part, names)))
-    out.result()
-  }
-
-  /** Sums and products with their parentheses, each with its operands in a fixed order. The
-    * canonical form drops the parentheses, and the modes of inner operations. But (a + b) + c
-    * rounds differently, and overflows for other rows, than a + (b + c).
-    */
-  private def grouped(e: Expression, names: Map[Long, String]): String = e match {
-    case _: Add | _: Multiply =>
-      val operands = e.children.map(grouped(_, names)).sorted.map(each => s"${each.length}:$each")
-      val mode = ExpressionWriter.modeOf(e).getOrElse("")
-      s"${e.getClass.getName} $mode ${typeOf(e.dataType)} ${operands.mkString}"
-    case operand =>
-      val out = new StringBuilder
-      spell(operand.canonicalized, names, out)
-      out.result()
-  }
-
-  private def spell(part: Any, names: Map[Long, String], out: StringBuilder): Unit = {
-    def text(kind: String, s: String): Unit =
-      out.append(kind).append(s.length).append(':').append(s)
-    def all(parts: Iterable[Any]): Unit = {
-      out.append('[')
-      parts.foreach { p => spell(p, names, out); out.append(',') }
-      out.append(']')
-    }
-    part match {
-      case null                   => out.append("null")
-      case a: AttributeReference  => out.append(names.getOrElse(a.exprId.id, throw new NotSpelled))
-      case v: NamedLambdaVariable => // numbered by the canonical form
-        text("lambda", s"${v.exprId.id} ${typeOf(v.dataType)}")
-      case l: Literal     => literal(l.value, l.dataType, names, out)
-      case _: Attribute   => throw new NotSpelled
-      case t: DataType    => text("type", typeOf(t))
-      case s: String      => text("string", s)
-      case s: UTF8String  => bytes("utf8", s.getBytes, out)
-      case b: Array[Byte] => bytes("bytes", b, out)
-      case b: Boolean     => out.append(b)
-      case n @ (_: Byte | _: Short | _: Int | _: Long | _: Char) => text("number", n.toString)
-      case f: Float             => text("float", java.lang.Float.floatToRawIntBits(f).toString)
-      case d: Double            => text("double", java.lang.Double.doubleToRawLongBits(d).toString)
-      case d: Decimal           => text("decimal", d.toJavaBigDecimal.toString)
-      case c: Class[_]          => text("class", c.getName)
-      case v: Enumeration#Value => text("choice", v.toString)
-      case v: Enum[_]           => text("choice", v.name)
-      case Some(inner)          => spell(inner, names, out)
-      case None                 => out.append("none")
-      case m: scala.collection.Map[_, _] =>
-        val entries = m.toSeq.map { case (k, v) =>
-          val entry = new StringBuilder
-          spell(k, names, entry); entry.append("->"); spell(v, names, entry)
-          entry.result()
-        }
-        all(entries.sorted)
-      case s: scala.collection.Seq[_] => all(s)
-      case p: Product                 => // expressions and their parts
-        text("node", p.getClass.getName)
-        all(p.productIterator.toSeq)
-      case _ => throw new NotSpelled
-    }
-  }
-
-  private def literal(
-      value: Any,
-      dataType: DataType,
-      names: Map[Long, String],
-      out: StringBuilder
-  ): Unit = {
-    out.append("literal(").append(typeOf(dataType)).append(' ')
-    (value, dataType) match {
-      case (array: ArrayData, ArrayType(element, _)) =>
-        array.toArray[Any](element).foreach { v => literal(v, element, names, out) }
-      case _ => spell(value, names, out)
-    }
-    out.append(')')
+  private def spelled(expression: Expression): String = {
+    val (e, names) = standIns(expression)
+    val speller = new Speller(names)
+    val nested = e.collect { case part if isNested(part) => " nested " + speller.grouped(part) }
+    speller.spelled(e.canonicalized) + nested.mkString
   }
 }
 
@@ -174,6 +99,77 @@ object CanonicalForm {
     val java = System.getProperty("java.version") // decides the rules of time zones
     val language = Some(Locale.getDefault.getLanguage).filter(OwnCase).map(" language " + _)
     s"spark $SPARK_VERSION java $java ${set.mkString(" ")}${language.getOrElse("")}\n"
+  }
+
+  /** Writes out parts of expressions.
+    *
+    * @param names
+    *   of columns, by the ids of the attributes that stand for them
+    */
+  private final class Speller(names: Map[Long, String]) {
+
+    /** Sums and products with their parentheses, each with its operands in a fixed order. The
+      * canonical form drops the parentheses, and the modes of inner operations. But (a + b) + c
+      * rounds differently, and overflows for other rows, than a + (b + c).
+      */
+    def grouped(e: Expression): String = e match {
+      case _: Add | _: Multiply =>
+        val operands = e.children.map(grouped).sorted.map(each => s"${each.length}:$each")
+        val mode = ExpressionWriter.modeOf(e).getOrElse("")
+        s"${e.getClass.getName} $mode ${typeOf(e.dataType)} ${operands.mkString}"
+      case operand => spelled(operand.canonicalized)
+    }
+
+    def spelled(part: Any): String = part match {
+      case null                   => "null"
+      case a: AttributeReference  => names.getOrElse(a.exprId.id, throw new NotSpelled)
+      case v: NamedLambdaVariable => // numbered by the canonical form
+        text("lambda", s"${v.exprId.id} ${typeOf(v.dataType)}")
+      case l: Literal                                            => literal(l.value, l.dataType)
+      case _: Attribute                                          => throw new NotSpelled
+      case t: DataType                                           => text("type", typeOf(t))
+      case s: String                                             => text("string", s)
+      case s: UTF8String                                         => bytes("utf8", s.getBytes)
+      case b: Array[Byte]                                        => bytes("bytes", b)
+      case b: Boolean                                            => b.toString
+      case n @ (_: Byte | _: Short | _: Int | _: Long | _: Char) => text("number", n.toString)
+      case f: Float             => text("float", java.lang.Float.floatToRawIntBits(f).toString)
+      case d: Double            => text("double", java.lang.Double.doubleToRawLongBits(d).toString)
+      case d: Decimal           => text("decimal", d.toJavaBigDecimal.toString)
+      case c: Class[_]          => text("class", c.getName)
+      case v: Enumeration#Value => text("choice", v.toString)
+      case v: Enum[_]           => text("choice", v.name)
+      case Some(inner)          => spelled(inner)
+      case None                 => "none"
+      case m: scala.collection.Map[_, _] =>
+        all(
+          m.toSeq
+            .map { case (k, v) => spelled(k) + "->" + spelled(v) }
+            .sorted
+            .map(text("string", _))
+        )
+      case s: scala.collection.Seq[_] => all(s.map(spelled))
+      case p: Product                 => // expressions and their parts
+        text("node", p.getClass.getName) + all(p.productIterator.map(spelled))
+      case _ => throw new NotSpelled
+    }
+
+    private def literal(value: Any, dataType: DataType): String = {
+      val content = (value, dataType) match {
+        case (array: ArrayData, ArrayType(element, _)) =>
+          array.toArray[Any](element).map(literal(_, element)).mkString
+        case _ => spelled(value)
+      }
+      s"literal(${typeOf(dataType)} $content)"
+    }
+
+    private def text(kind: String, s: String): String = s"$kind${s.length}:$s"
+
+    private def bytes(kind: String, b: Array[Byte]): String =
+      s"$kind${java.util.HexFormat.of().formatHex(b)};"
+
+    private def all(parts: IterableOnce[String]): String =
+      parts.iterator.map(_ + ",").mkString("[", "", "]")
   }
 
   /** A type with its collations, which its JSON leaves out on Spark 4.0.0 (SPARK-53130). */
@@ -232,7 +228,4 @@ object CanonicalForm {
     def visit(e: Expression): Boolean = { left -= 1; left > 0 && e.children.forall(visit) }
     visit(e)
   }
-
-  private def bytes(kind: String, b: Array[Byte], out: StringBuilder): Unit =
-    out.append(kind).append(java.util.HexFormat.of().formatHex(b)).append(';')
 }

@@ -101,12 +101,7 @@ final class ExpressionWriter(hidden: Set[String]) {
 
   private def column(path: Seq[String], e: Expression): ObjectNode =
     if (hides(path.mkString("."))) opaque(e)
-    else {
-      val out = obj("col")
-      val parts = out.putArray("p")
-      path.foreach(parts.add)
-      out.put("t", nameOf(e.dataType)).put("nullable", e.nullable)
-    }
+    else Json.put(obj("col"), "p" -> path, "t" -> nameOf(e.dataType), "nullable" -> e.nullable)
 
   private def literal(l: Literal): Option[ObjectNode] = {
     val out = obj("lit").put("t", nameOf(l.dataType))
@@ -134,32 +129,25 @@ final class ExpressionWriter(hidden: Set[String]) {
       depth: Int
   ): ObjectNode = {
     val out = obj("call").put("f", name).put("t", nameOf(e.dataType))
-    val list = out.putArray("a")
-    arguments.foreach(a => list.add(node(a, depth + 1)))
+    Json.put(out, "a" -> arguments.map(node(_, depth + 1)))
     // boolean operators have no settings, and there may be thousands of them
     val settings = if (Logic(name)) Nil else options(e)
-    if (settings.nonEmpty) {
-      val o = out.putObject("o")
-      settings.foreach { case (k, v) => Scalars.putOption(o, k, v) }
-    }
+    if (settings.nonEmpty) Json.put(out, "o" -> Json.obj(settings: _*))
     if (!Logic(name)) canonical.keyOf(e).foreach(out.put("k", _))
     out
   }
 
   private def userFunction(f: UserFunction, e: Expression, depth: Int): ObjectNode = {
     val out = obj("call").put("f", UserFunction.Prefix + f.name).put("t", nameOf(e.dataType))
-    out.put("sql", sqlOf(e))
-    val list = out.putArray("a")
-    f.arguments.foreach(a => list.add(node(a, depth + 1)))
+    Json.put(out, "sql" -> sqlOf(e), "a" -> f.arguments.map(node(_, depth + 1)))
     f.body.foreach(out.putObject("o").put("body", _))
     out
   }
 
   private def opaque(e: Expression): ObjectNode = {
-    val out =
-      obj("opaque").put("sql", sqlOf(e)).put("t", Try(typeName(e.dataType)).getOrElse("unknown"))
-    val columns = out.putArray("cols")
-    Try(e.references.toSeq).getOrElse(Nil).foreach(a => columns.addArray().add(a.name))
+    val typeOf = Try(typeName(e.dataType)).getOrElse("unknown")
+    val columns = Try(e.references.toSeq).getOrElse(Nil).map(a => Seq(a.name))
+    val out = Json.put(obj("opaque"), "sql" -> sqlOf(e), "t" -> typeOf, "cols" -> columns)
     canonical.keyOf(e).foreach(out.put("k", _))
     out
   }
@@ -361,22 +349,10 @@ object ExpressionWriter {
     }
 
     def option(v: Any): Option[Any] = v match {
-      case b: Boolean           => Some(b)
-      case i: Int               => Some(i)
-      case l: Long              => Some(l)
-      case s: String            => Some(s)
-      case c: Char              => Some(c.toString)
-      case u: UTF8String        => Some(u.toString)
-      case t: DataType          => Some(typeName(t))
-      case e: Enumeration#Value => Some(e.toString)
-      case _                    => None
-    }
-
-    def putOption(o: ObjectNode, key: String, v: Any): Unit = v match {
-      case b: Boolean => o.put(key, b)
-      case i: Int     => o.put(key, i)
-      case l: Long    => o.put(key, l)
-      case other      => o.put(key, other.toString)
+      case _: Boolean | _: Int | _: Long | _: String      => Some(v)
+      case _: Char | _: UTF8String | _: Enumeration#Value => Some(v.toString)
+      case t: DataType                                    => Some(typeName(t))
+      case _                                              => None
     }
   }
 }
