@@ -23,29 +23,19 @@ final class FileSelection private (
     wholeBytes - ranges.bytesLeftOut(listing.files(_).getLen)
 
   private def wholeBytes: Long =
-    if (isAll) listing.totalBytes
-    else {
-      var sum = 0L
-      foreach(i => sum += listing.files(i).getLen)
-      sum
-    }
+    if (isAll) listing.totalBytes else bits.stream.mapToLong(listing.files(_).getLen).sum
 
   /** The surviving files in listing order. */
   def files: Seq[FileStatusWithMetadata] =
     ArraySeq.unsafeWrapArray(
       if (isAll) listing.files
-      else {
-        val out = new Array[FileStatusWithMetadata](count)
-        var next = 0
-        foreach { i => out(next) = listing.files(i); next += 1 }
-        out
-      }
+      else
+        bits.stream
+          .mapToObj(listing.files(_))
+          .toArray((n: Int) => new Array[FileStatusWithMetadata](n))
     )
 
-  def foreach(f: Int => Unit): Unit = {
-    var i = bits.nextSetBit(0)
-    while (i >= 0) { f(i); i = bits.nextSetBit(i + 1) }
-  }
+  def foreach(f: Int => Unit): Unit = bits.stream.forEachOrdered(f(_))
 
   /** The files that both keep, where the other one keeps files whole. */
   def and(other: FileSelection): FileSelection = {

@@ -147,6 +147,12 @@ object ReportedStatistics {
     }
   }
 
+  /** Statistics without columns. */
+  def ofSize(bytes: Long, rows: Option[Long]): V2Statistics = new V2Statistics {
+    override def sizeInBytes(): OptionalLong = OptionalLong.of(bytes)
+    override def numRows(): OptionalLong = rows.fold(OptionalLong.empty())(OptionalLong.of)
+  }
+
   /** Spark looks for an attribute whose name equals the description, so the description has no
     * quotes.
     */

@@ -5,7 +5,6 @@ import io.tamis.listing.{ColumnIn, QuotedName}
 import io.tamis.planning.ReportedStatistics
 import io.tamis.runtime.RuntimeValues
 import io.tamis.wire.{ExpressionWriter, ImpliedReader, RemoteAnswer, TypeSets}
-import java.util.OptionalLong
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.expressions.{
@@ -72,12 +71,7 @@ final class RemoteScan(val table: RemoteTable, request: RemoteRequest, known: Re
       val columns = request.columns.map(f => AttributeReference(f.name, f.dataType)())
       val statistics = AttributeMap(columns.flatMap(c => columnStatistic(c).map(c -> _)))
       ReportedStatistics(PlanStatistics(0, Some(rows), statistics), columns)
-    case None =>
-      new Statistics {
-        override def sizeInBytes(): OptionalLong =
-          OptionalLong.of(SQLConf.get.defaultSizeInBytes)
-        override def numRows(): OptionalLong = OptionalLong.empty()
-      }
+    case None => ReportedStatistics.ofSize(SQLConf.get.defaultSizeInBytes, None)
   }
 
   private def columnStatistic(column: Attribute): Option[ColumnStat] =

@@ -12,7 +12,6 @@ import io.tamis.planning.{
   ScanConstraints
 }
 import io.tamis.runtime.RuntimePruning
-import java.util.OptionalLong
 
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
 import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
@@ -75,11 +74,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     */
   private def ofFiles(rows: Option[Long]): Statistics = {
     val factor = SQLConf.get.fileCompressionFactor * rowSize(readSchema()) / rowSize(table.schema)
-    val bytes = (index.sizeInBytes * factor).toLong
-    new Statistics {
-      override def sizeInBytes(): OptionalLong = OptionalLong.of(bytes)
-      override def numRows(): OptionalLong = rows.fold(OptionalLong.empty())(OptionalLong.of)
-    }
+    ReportedStatistics.ofSize((index.sizeInBytes * factor).toLong, rows)
   }
 
   /** None if no row count is known. Computed once, because Spark asks again for each copy of a

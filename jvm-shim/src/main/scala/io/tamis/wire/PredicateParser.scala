@@ -3,7 +3,7 @@ package io.tamis.wire
 import scala.util.Try
 
 import com.fasterxml.jackson.databind.node.ObjectNode
-import org.apache.spark.sql.catalyst.analysis.UnresolvedAttribute
+import org.apache.spark.sql.catalyst.analysis.{EliminateSubqueryAliases, UnresolvedAttribute}
 import org.apache.spark.sql.catalyst.expressions.{
   Alias,
   Attribute,
@@ -212,7 +212,7 @@ object PredicateParser {
       Batch(
         "Finish",
         Once,
-        EliminateSubqueryAliasesIfAny,
+        EliminateSubqueryAliases,
         ReplaceExpressions,
         InlineCommonExpressions,
         ComputeCurrentTime
@@ -243,11 +243,6 @@ object PredicateParser {
           val named = w.defs.map(d => d.id -> d.child).toMap
           w.child.transform { case r: CommonExpressionRef => named.getOrElse(r.id, r) }
       }
-    }
-
-    private object EliminateSubqueryAliasesIfAny extends Rule[LogicalPlan] {
-      override def apply(plan: LogicalPlan): LogicalPlan =
-        org.apache.spark.sql.catalyst.analysis.EliminateSubqueryAliases(plan)
     }
   }
 }
