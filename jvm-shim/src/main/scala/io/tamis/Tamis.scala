@@ -76,27 +76,22 @@ object Tamis {
   def exportListing(session: SparkSession, pathOrTable: String, directory: String): String = {
     val classic = session.asInstanceOf[ClassicSession]
     // the caller's thread may last have worked for another session, with other confs
-    classic.withActive(exported(fileRelation(classic, pathOrTable), pathOrTable, directory))
+    classic.withActive(exportListing(read(classic, pathOrTable), pathOrTable, directory))
   }
 
   /** The overload for the result of a reader, which runs in the session of that result. */
   def exportListing(loaded: Dataset[_], name: String, directory: String): String =
-    execution(loaded).sparkSession.withActive(
-      exported(fileRelation(execution(loaded), name), name, directory)
-    )
+    execution(loaded).sparkSession.withActive(exported(execution(loaded), name, directory))
 
-  private def exported(
-      relation: HadoopFsRelation,
-      pathOrTable: String,
-      directory: String
-  ): String = {
+  private def exported(loaded: QueryExecution, name: String, directory: String): String = {
+    val relation = fileRelation(loaded, name)
     relation.location.refresh()
     val index = relation.location match {
       case files: PartitioningAwareFileIndex => files
       case catalog: CatalogFileIndex         => catalog.filterPartitions(Nil)
       case other                             =>
         throw new IllegalArgumentException(
-          s"the files of $pathOrTable are chosen by ${other.getClass.getSimpleName}, which is " +
+          s"the files of $name are chosen by ${other.getClass.getSimpleName}, which is " +
             "not one of Spark's own file indexes, so no statistics index can be built over them"
         )
     }
@@ -152,9 +147,8 @@ object Tamis {
       asLines: Boolean,
       skipsUnreadable: Boolean
   ): Dataset[Row] = {
-    val classic = session.asInstanceOf[ClassicSession]
-    val relation = fileRelation(classic, pathOrTable)
-    classic.withActive(everything(classic, relation, asLines, skipsUnreadable))
+    val loaded = read(session.asInstanceOf[ClassicSession], pathOrTable)
+    files(loaded, pathOrTable, asLines, skipsUnreadable)
   }
 
   /** The overload for the result of a reader. */
@@ -264,9 +258,6 @@ object Tamis {
   /** The rows of a table, or of the Parquet files under a path. */
   private[tamis] def read(session: ClassicSession, pathOrTable: String): ClassicDataset[Row] =
     if (isPath(pathOrTable)) session.read.parquet(pathOrTable) else session.table(pathOrTable)
-
-  private def fileRelation(session: ClassicSession, pathOrTable: String): HadoopFsRelation =
-    fileRelation(read(session, pathOrTable).queryExecution, pathOrTable)
 
   private def fileRelation(planned: QueryExecution, name: String): HadoopFsRelation =
     planned.analyzed.collect { case FileRelation(_, files) => files } match {

@@ -83,39 +83,32 @@ object PlannerClient {
       tooSlow: String
   ): PlannerUnavailable = {
     val cause = e match { case x: ExecutionException => x.getCause; case x => x }
-    val (code, why, lasting) = cause match {
-      case start: SidecarStartFailure => ("start", start.getMessage, start.lasting)
+    val (code, why) = cause match {
+      case start: SidecarStartFailure => "start" -> start.getMessage
       case _: TimeoutException        =>
         contacted.foreach(SidecarSupervisor.hung)
-        ("deadline", tooSlow, false)
+        "deadline" -> tooSlow
       case _: RejectedExecutionException =>
-        (
-          "busy",
-          s"the planner is busy with $MostCalls other requests. Plan fewer queries at once.",
-          false
-        )
+        "busy" -> s"the planner is busy with $MostCalls other requests. Plan fewer queries at once."
       // the text of Python's error says what to do
       case refusal: PlannerFailure if refusal.code == PlannerFailure.Refused =>
-        (refusal.code, s"the planner refused the request: ${refusal.getMessage}.", false)
+        refusal.code -> s"the planner refused the request: ${refusal.getMessage}."
       case failure: PlannerFailure =>
-        (
-          failure.code,
-          s"the planner failed (${failure.getMessage}). Report this error, or set " +
-            "spark.tamis.enabled=false.",
-          false
-        )
+        failure.code -> (s"the planner failed (${failure.getMessage}). Report this error, or set " +
+          "spark.tamis.enabled=false.")
       case _: InterruptedException =>
-        Thread.currentThread().interrupt(); ("interrupted", "the query was interrupted", false)
+        Thread.currentThread().interrupt()
+        "interrupted" -> "the query was interrupted"
       case other if contacted.exists(_.isDying) =>
-        ("died", s"the sidecar died (${describe(other)}) and is being restarted.", false)
+        "died" -> s"the sidecar died (${describe(other)}) and is being restarted."
       case other =>
-        (
-          "call",
-          s"the call to the sidecar failed (${describe(other)}). Run `python -m tamis doctor`.",
-          false
-        )
+        "call" -> s"the call to the sidecar failed (${describe(other)}). Run `python -m tamis doctor`."
     }
-    SidecarSupervisor.failed(contacted, why, lasting)
+    val isLasting = cause match {
+      case start: SidecarStartFailure => start.lasting
+      case _                          => false
+    }
+    SidecarSupervisor.failed(contacted, why, isLasting)
     if (code != "interrupted")
       Warnings.once(
         s"bridge:$code",
