@@ -9,6 +9,7 @@ from pathlib import Path
 from bench.planning import (
     evaluation,
     explaining,
+    first_plan,
     first_touch,
     functions,
     memory,
@@ -22,7 +23,7 @@ from bench.session import session
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parts = ["evaluation", "functions", "row-groups", "first-touch", "memory", "round-trip"]
-    parts += ["explain", "segments", "all"]
+    parts += ["explain", "segments", "first-plan", "all"]
     parser.add_argument("part", nargs="?", choices=parts, default="all")
     parser.add_argument("--folder", type=Path, default=Path("build/bench"))
     parser.add_argument("--sizes", type=int, nargs="*", default=round_trip.SIZES)
@@ -43,6 +44,9 @@ def main() -> None:
     if arguments.part in ("segments", "all"):
         rows = segments.table(arguments.folder.resolve())
         print("\n".join(["", "Segments, CPU milliseconds", "", *rows]))
+    if arguments.part in ("first-plan", "all"):
+        rows = first_plan.table(arguments.folder.resolve())
+        print("\n".join(["", "The first query of a driver, milliseconds", "", *rows]))
     if arguments.part in ("round-trip", "all"):
         print("\n".join(["", "Round trip, milliseconds", "", *_round_trip(arguments)]))
     if arguments.part in ("explain", "all"):
