@@ -80,7 +80,10 @@ MALFORMED: list[tuple[Sequence[bytes], str]] = [
     ([script.batches(RESULT)], "the answer has no batch"),
     ([script.result(b"x")], "the list of protocols: no Arrow stream begins here"),
     ([script.result(stream_bytes(ROWS))], "the list of protocols has 2 rows instead of one"),
-    ([script.protocols("1.5.0")], "the worker speaks VGI 1.5.0, but tamis supports 2.0 to 2.2"),
+    (
+        [script.protocols("1.6.0")],
+        "the worker speaks VGI 1.6.0, but tamis supports 1.0 to 1.5 and 2.0 to 2.2",
+    ),
     ([script.protocols("3.0.0", "vgi.v3")], "the worker speaks VGI 3.0.0"),
     (
         [script.protocols(), script.items()],
@@ -137,13 +140,13 @@ def test_malformed_answers_are_errors(tmp_path: Path, answers: Sequence[bytes], 
 
 def test_version_is_probed_if_the_worker_lists_none(tmp_path: Path) -> None:
     unknown = script.error("no such method", "method_not_implemented")
-    mismatch = script.error("mismatch\nServer: 1.5.0\nClient: 2.2.0", "protocol_version_mismatch")
+    mismatch = script.error("mismatch\nServer: 1.6.0\nClient: 2.2.0", "protocol_version_mismatch")
     # Each refusal ends the connection, so the worker answers both times in the same way.
     read = source(tmp_path, unknown, mismatch)
     with pytest.raises(RemoteError, match=r"list_protocols|catalog_catalogs"):
         read.schema()
     read = source(tmp_path, mismatch)
-    with pytest.raises(RemoteError, match=r"speaks VGI 1\.5\.0, but tamis supports 2\.0 to 2\.2"):
+    with pytest.raises(RemoteError, match=r"speaks VGI 1\.6\.0, but tamis supports 1\.0 to 1\.5 and 2\.0"):
         read.schema()
 
 

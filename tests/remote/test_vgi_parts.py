@@ -189,7 +189,7 @@ def test_document_has_the_form_of_the_specification() -> None:
     document = FilterDocument(SCHEMA)
     document.add(And((over(U, 3), In(N, (1,), has_null=True))), Mode.REQUIRED)
     document.add(over(INNER, 5), Mode.ADVISORY)
-    document.add_keys("s", 0)
+    document.add_keys("s", pa.array(["x"]))
     body = document.encoded()
     assert body is not None
     batch = batch_of(body, "it")

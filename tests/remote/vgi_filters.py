@@ -1,6 +1,7 @@
 """Check that random filters, as they are sent to VGI workers, return the rows of Spark.
 
     python tests/remote/vgi_filters.py --seed 1 --count 10000
+    python tests/remote/vgi_filters.py --version 1.5.0
 
 The unmodified reference worker evaluates them over random rows. Spark's reference evaluation says
 which rows pass: a required filter must return exactly these, and an advisory one must not lose any.
@@ -26,13 +27,16 @@ import pyarrow as pa
 
 from tamis.expr.nodes import Column, Expr
 from tamis.expr.sql import to_sql
+from tamis.remote.vgi.filters.encodings import encoding_of
 from tamis.remote.vgi.filters.filter_document import FilterDocument, Mode
+from tamis.remote.vgi.filters.filter_list import FilterList
 from tamis.remote.vgi.filters.sendable_filters import sendable
 from tamis.remote.vgi.functions.arguments import Arguments, argument_bytes
-from tamis.remote.vgi.protocol.framing import CallFailed
+from tamis.remote.vgi.protocol.framing import CallFailed, protocol_of
 from tamis.remote.vgi.protocol.methods import REQUEST
 from tamis.remote.vgi.protocol.record import row_of
-from tamis.remote.vgi.protocol.records import BIND_REQUEST, BOUND, INIT_REQUEST
+from tamis.remote.vgi.protocol.records import BOUND, INIT_REQUEST
+from tamis.remote.vgi.protocol.version_1 import bind_request
 from tamis.remote.vgi.transports.connection import Connection
 from tamis.remote.vgi.transports.location import connected
 from tests.differential.generate import POOLS, Row, random_case, random_predicate
@@ -46,8 +50,9 @@ _PATH = pa.schema({"path": pa.string()})
 class Checker:
     """Sends filters to a worker over one connection after the other."""
 
-    def __init__(self, command: str, folder: Path) -> None:
-        self._command = command
+    def __init__(self, command: str, folder: Path, version: str) -> None:
+        self._command, self._version = command, version
+        self._encoding = encoding_of(version)
         self._file = folder / "rows.arrow"
         self._connection: Connection | None = None
         self.sent = Counter[str]()
@@ -65,7 +70,8 @@ class Checker:
         with pa.ipc.new_file(self._file, table.schema) as writer:
             writer.write_table(table)
         arguments = argument_bytes(Arguments([str(self._file)]), _PATH)
-        bind = BIND_REQUEST.pack(
+        bind = bind_request(
+            self._version,
             function_name="rows_of",
             arguments=arguments,
             function_type="TABLE",
@@ -77,14 +83,14 @@ class Checker:
     def _check_one(
         self, predicate: Expr, table: pa.Table, rows: Sequence[Row], bind: bytes
     ) -> None:
-        sent = sendable(predicate, table.schema)
+        sent = sendable(predicate, table.schema, self._encoding)
         if sent is None:
             self.sent["not sent"] += 1
             return
         mode = Mode.REQUIRED if sent.is_exact else Mode.ADVISORY
         self.sent[str(mode)] += 1
         passing = {n for n, row in enumerate(rows) if row_value(predicate, row) is True}
-        document = FilterDocument(table.schema)
+        document = self._encoding(table.schema)
         document.add(sent.predicate, mode)
         try:
             kept = set(self._kept(bind, table.schema, document))
@@ -98,16 +104,23 @@ class Checker:
             what = "loses" if lost else "keeps"
             self.wrong.append(f"{mode} {to_sql(predicate)} {what} {examples}")
 
-    def _kept(self, bind: bytes, schema: pa.Schema, document: FilterDocument) -> Iterator[int]:
+    def _kept(
+        self, bind: bytes, schema: pa.Schema, document: FilterDocument | FilterList
+    ) -> Iterator[int]:
         if self._connection is None:
             self._connection = connected(self._command, None)
-        bound = self._connection.call("bind", row_of(REQUEST, {"request": bind}), VERSION)
+        bound = self._connection.call(
+            "bind", row_of(REQUEST, {"request": bind}), self._version, protocol_of(self._version)
+        )
         assert bound is not None
         columns = BOUND.unpack(bound)["output_schema"]
         request = INIT_REQUEST.pack(
-            bind_call=bind, output_schema=columns, pushdown_filters=document.encoded()
+            bind_call=bind,
+            output_schema=columns,
+            pushdown_filters=document.encoded(),
+            join_keys=document.join_keys or None,
         )
-        for batch in self._connection.scan(request, VERSION):
+        for batch in self._connection.scan(request, self._version):
             yield from batch.column(batch.schema.names.index("row")).to_pylist()
 
 
@@ -122,12 +135,14 @@ def table_of(columns: Sequence[Column], rows: Sequence[Row]) -> pa.Table:
     return pa.table(arrays | {"row": pa.array(range(len(rows)), pa.int64())})
 
 
-def run(command: str, seed: int, count: int) -> tuple[Counter[str], list[str]]:
+def run(
+    command: str, seed: int, count: int, version: str = VERSION
+) -> tuple[Counter[str], list[str]]:
     """Return how `count` predicates were sent, and the violations."""
     random = Random(seed)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        checker = stack.enter_context(closing(Checker(command, folder)))
+        checker = stack.enter_context(closing(Checker(command, folder, version)))
         for _ in range(-(-count // PREDICATES)):
             case = random_case(random)
             rows = [row for container in case.containers for row in container]
@@ -137,13 +152,17 @@ def run(command: str, seed: int, count: int) -> tuple[Counter[str], list[str]]:
 
 
 def main() -> int:
-    from tests.remote.vgi_reference import worker_command
+    from tests.remote import vgi_reference, vgi_version_1
 
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=10_000)
+    parser.add_argument("--version", default=VERSION, choices=[VERSION, *vgi_version_1.RELEASES])
     options = parser.parse_args()
-    sent, wrong = run(worker_command(), options.seed, options.count)
+    version = options.version
+    is_newest = version == VERSION
+    command = vgi_reference.worker_command() if is_newest else vgi_version_1.worker_command(version)
+    sent, wrong = run(command, options.seed, options.count, version)
     for each in wrong[:20]:
         print(each)
     print(f"{options.count} predicates, {dict(sent)}, {len(wrong)} wrong")

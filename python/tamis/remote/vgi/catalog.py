@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
@@ -24,6 +24,7 @@ from tamis.remote.vgi.protocol.records import (
     SCAN_FUNCTION,
     TABLE_INFO,
 )
+from tamis.remote.vgi.protocol.version_1 import FUNCTION_SCHEMA, is_first
 
 __all__ = ["SEMANTICS", "Catalog", "Function", "Table", "row_of_arguments"]
 
@@ -32,9 +33,10 @@ _Answer = TypeVar("_Answer")
 #: The only semantic profile of filters: DuckDB's.
 SEMANTICS: Final = "vgi.duckdb.standard.v1"
 _SHOWN: Final = 10
+_LIST_FUNCTIONS: Final = "catalog_schema_contents_functions"
 _OF_FUNCTION: Final = (
     "name", "function_type", "arguments", "projection_pushdown", "filter_pushdown",
-    "filter_semantic_profiles", "supports_splits",
+    "filter_semantic_profiles", "filters_exactly_applied", "supports_splits",
 )  # fmt: skip
 _OF_TABLE: Final = (
     "columns", "cardinality_estimate", "column_statistics", "supports_column_statistics",
@@ -47,12 +49,16 @@ class Function:
     """A table function, and what it supports.
 
     If several functions have the same name, each has only what all of them support.
+
+    - `filters_exactly`: whether the function declares that it returns only rows that pass every
+      filter. Requests of version 2 say per filter whether it must be applied exactly.
     """
 
     name: str
     arguments: pa.Schema
     projects: bool = False
     filters: bool = False
+    filters_exactly: bool = False
     splits: bool = False
 
 
@@ -87,7 +93,10 @@ class Catalog:
     def __init__(self, client: Client, name: str, schema: str) -> None:
         self._client = client
         self.name = name or self._only()
-        capabilities = CAPABILITIES.pack(engine="spark", filter_encodings=["vgi.filters.v2"])
+        self._is_first = is_first(client.version)
+        # The names of encodings are newer than version 1, which has only one.
+        encodings = [] if self._is_first else ["vgi.filters.v2"]
+        capabilities = CAPABILITIES.pack(engine="spark", filter_encodings=encodings)
         request = CATALOG_ATTACH_REQUEST.pack(name=self.name, client_capabilities=capabilities)
         fields = ("attach_opaque_data", "default_schema")
         attached = client.ask(
@@ -120,12 +129,7 @@ class Catalog:
             RemoteError: There are none.
         """
 
-        def read(body: bytes) -> list[dict[str, Any]]:
-            return _unpacked(body, FUNCTION_INFO, _OF_FUNCTION)
-
-        method = "catalog_schema_contents_functions"
-        values = {"attach_opaque_data": self.key, "path": path, "type": "TABLE_FUNCTION"}
-        listed = self._client.ask(method, values, read)
+        method, listed = _LIST_FUNCTIONS, self._listed(path)
         same = [each for each in listed if each["name"] == name]
         if not same:
             known = some_of(sorted({each["name"] for each in listed}), _SHOWN)
@@ -142,14 +146,29 @@ class Catalog:
                 name,
                 self._client.parsed(method, each["arguments"], _argument_schema),
                 all(each["projection_pushdown"] for each in same),
-                all(
-                    each["filter_pushdown"] and SEMANTICS in each["filter_semantic_profiles"]
-                    for each in same
-                ),
+                all(each["filter_pushdown"] and self._has_semantics(each) for each in same),
+                all(each["filters_exactly_applied"] for each in same),
                 all(each["supports_splits"] for each in same),
             )
             for each in same
         ]
+
+    def _listed(self, path: list[str]) -> list[dict[str, Any]]:
+        """Return the table functions of a schema."""
+
+        def read(body: bytes) -> list[dict[str, Any]]:
+            return _unpacked(body, FUNCTION_INFO, _OF_FUNCTION)
+
+        values = {"attach_opaque_data": self.key, "path": path, "type": "TABLE_FUNCTION"}
+        return self._client.ask(_LIST_FUNCTIONS, values, read)
+
+    def _lists(self, function: str) -> bool:
+        """Return whether the schema of the catalog has a table function with this name."""
+        return any(each["name"] == function for each in self._listed(self.path))
+
+    def _has_semantics(self, function: Mapping[str, Any]) -> bool:
+        """Return whether filters have the meaning of DuckDB, which version 1 does not declare."""
+        return self._is_first or SEMANTICS in function["filter_semantic_profiles"]
 
     def table(self, name: str) -> Table:
         """Return a table.
@@ -183,20 +202,39 @@ class Catalog:
 
         def read(body: bytes) -> list[dict[str, Any]]:
             answer = BRANCHES.unpack(body, ["branches"])
-            return [BRANCH.unpack(each) for each in answer["branches"]]
+            return [self._branch(BRANCH, each) for each in answer["branches"]]
 
         def read_function(body: bytes) -> dict[str, Any]:
-            return SCAN_FUNCTION.unpack(body, ["function_name", "arguments", "schema_path"])
+            return self._branch(SCAN_FUNCTION, body)
 
         try:
-            return self._client.ask("catalog_table_scan_branches_get", self._of_table(name), read)
+            listed = self._client.ask("catalog_table_scan_branches_get", self._of_table(name), read)
+            return [self._in_schema(each) for each in listed]
         except Refused as refused:
             if refused.kind != "method_not_implemented" and "not implemented" not in str(refused):
                 raise
         function = self._client.ask(
             "catalog_table_scan_function_get", self._of_table(name), read_function
         )
-        return [dict.fromkeys(BRANCH.schema.names) | function]
+        return [self._in_schema(dict.fromkeys(BRANCH.schema.names) | function)]
+
+    def _branch(self, record: Record, body: bytes) -> dict[str, Any]:
+        """Return the branch of a record. Its `schema_path` is that of its function, if known."""
+        branch = record.unpack(body)
+        if self._is_first:
+            schema = FUNCTION_SCHEMA.unpack(body)["schema_name"]
+            branch["schema_path"] = None if schema is None else [schema]
+        return branch
+
+    def _in_schema(self, branch: dict[str, Any]) -> dict[str, Any]:
+        """Return a branch with the schema of its function; None: it is a function of DuckDB.
+
+        Versions before 1.5 do not name the schema.
+        """
+        function, path = branch["function_name"], branch["schema_path"]
+        if self._is_first and function and path is None and self._lists(function):
+            return branch | {"schema_path": self.path}
+        return branch
 
     def column_statistics(self, table: Table, read: Callable[[bytes], _Answer]) -> _Answer | None:
         """Return what `read` makes of the statistics of a table; None if there are none.

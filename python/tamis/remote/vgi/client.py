@@ -14,15 +14,16 @@ import pyarrow as pa
 from tamis.remote.contract import RemoteError
 from tamis.remote.masking import masked
 from tamis.remote.vgi.protocol.framing import (
-    APPLICATION,
     READ_FAILURES,
     REFLECTION,
     CallFailed,
     MalformedMessage,
+    protocol_of,
 )
-from tamis.remote.vgi.protocol.methods import METHODS, NOTHING
+from tamis.remote.vgi.protocol.methods import NOTHING
 from tamis.remote.vgi.protocol.record import row_of
 from tamis.remote.vgi.protocol.records import PROTOCOLS
+from tamis.remote.vgi.protocol.version_1 import request_row
 from tamis.remote.vgi.transports.connection import Connection, ConnectionFailed, one_line
 from tamis.remote.vgi.transports.location import connected
 
@@ -30,8 +31,10 @@ __all__ = ["Client", "Refused"]
 
 _Answer = TypeVar("_Answer")
 _APPLICATION: Final = re.compile(r"vgi\.v\d+")
-_SPOKEN: Final = re.compile(r"2\.[012]\.\d+")
+_SPOKEN: Final = re.compile(r"(1\.[0-5]|2\.[0-2])\.\d+")
+#: The newest of versions 2 and of versions 1.
 _NEWEST: Final = "2.2.0"
+_NEWEST_FIRST: Final = "1.5.0"
 _VERSION_OF_SERVER: Final = re.compile(r"Server: (\d+\.\d+\.\d+)")
 _SHOWN: Final = 80
 
@@ -113,13 +116,14 @@ class Client:
         """The version of the protocol that the worker speaks.
 
         Raises:
-            RemoteError: It is not 2.0, 2.1 or 2.2.
+            RemoteError: It is not one of 1.0 to 1.5 and 2.0 to 2.2.
         """
         version = self._reported() or self._probed()
         if not _SPOKEN.fullmatch(version):
             raise self.error(
                 "agreeing on a version",
-                f"the worker speaks VGI {one_line(version)}, but tamis supports 2.0 to 2.2",
+                f"the worker speaks VGI {one_line(version)}, but tamis supports 1.0 to 1.5 and "
+                "2.0 to 2.2",
                 "Use a worker that speaks one of these versions",
             )
         return version
@@ -130,6 +134,10 @@ class Client:
             try:
                 answer = self._exchange("list_protocols", row_of(NOTHING, {}), None, REFLECTION)
             except CallFailed:
+                return None
+            except ConnectionFailed as error:
+                if not error.is_absent:
+                    raise
                 return None
             if answer is None:
                 return None
@@ -146,23 +154,37 @@ class Client:
         """Return the version that the worker accepts, or that it names in its refusal."""
         with self._errors("catalog_catalogs"):
             try:
-                self._call("catalog_catalogs", {}, _NEWEST)
-            except CallFailed as failure:
-                named = _VERSION_OF_SERVER.search(failure.message)
-                if named is None:
+                return self._accepted(_NEWEST)
+            except ConnectionFailed as error:
+                if not error.is_absent:
                     raise
-                return named[1]
-        return _NEWEST
+                # A server of version 1 has its methods at other paths.
+                try:
+                    return self._accepted(_NEWEST_FIRST)
+                except (CallFailed, ConnectionFailed) as second:
+                    raise error from second
+
+    def _accepted(self, version: str) -> str:
+        """Return the version if the worker accepts it, or the one that it names."""
+        try:
+            self._call("catalog_catalogs", {}, version)
+        except CallFailed as failure:
+            named = _VERSION_OF_SERVER.search(failure.message)
+            if named is None:
+                raise
+            return named[1]
+        return version
 
     def _call(self, method: str, values: Mapping[str, Any], version: str) -> bytes | None:
-        return self._exchange(method, row_of(METHODS[method].parameters, values), version)
+        parameters = request_row(method, values, version)
+        return self._exchange(method, parameters, version, protocol_of(version))
 
     def _exchange(
         self,
         method: str,
         parameters: pa.RecordBatch,
         version: str | None,
-        protocol: str = APPLICATION,
+        protocol: str,
     ) -> bytes | None:
         try:
             return self._connection().call(method, parameters, version, protocol)

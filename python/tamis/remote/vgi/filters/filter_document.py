@@ -39,7 +39,7 @@ from tamis.remote.vgi.catalog import SEMANTICS
 from tamis.remote.vgi.filters.typed_constants import constants, is_compared
 from tamis.remote.vgi.protocol.framing import stream_bytes
 
-__all__ = ["FilterDocument", "Mode", "NotEncodable", "column_node"]
+__all__ = ["FilterDocument", "Mode", "NotEncodable", "arrow_type_at", "column_node"]
 
 _ENCODING: Final = "vgi.filters.v2"
 _METADATA: Final = {
@@ -85,10 +85,15 @@ class Mode(StrEnum):
 
 @dataclass
 class FilterDocument:
-    """The filters of a scan, whose columns are `columns`, the whole result of the function."""
+    """The filters of a scan, whose columns are `columns`, the whole result of the function.
+
+    - `paths`: the columns that the filters use.
+    - `join_keys`: the batches that belong to the document.
+    """
 
     columns: pa.Schema
     paths: set[str] = field(default_factory=set)
+    join_keys: list[bytes] = field(default_factory=list)
     _predicates: list[_Node] = field(default_factory=list)
     _values: list[pa.Array] = field(default_factory=list)
     _bytes: int = 0
@@ -104,21 +109,23 @@ class FilterDocument:
         """
         self._extend(mode, "query", lambda writer: writer.predicate(expr, 1))
 
-    def add_keys(self, column: str, batch: int) -> None:
-        """Add the predicate that a column has one of the keys of a batch, which is sent separately.
+    def add_keys(self, column: str, keys: pa.Array) -> None:
+        """Add the predicate that a column has one of these keys, which are sent in a batch.
 
         Raises:
             NotEncodable: The document becomes too large.
         """
-        keys = {"kind": "external", "batch_index": batch, "column_index": 0, "column_name": column}
+        listed = {"kind": "external", "batch_index": len(self.join_keys)}
+        listed |= {"column_index": 0, "column_name": column}
 
         def write(writer: _Writer) -> _Node:
             node = column_node(self.columns, (column,))
             writer.paths.add(column)
             writer.nodes += 2
-            return {"node": "in", "expression": node, "set": keys, "negated": False}
+            return {"node": "in", "expression": node, "set": listed, "negated": False}
 
         self._extend(Mode.ADVISORY, "join", write)
+        self.join_keys.append(stream_bytes(pa.RecordBatch.from_arrays([keys], names=[column])))
 
     def _extend(self, mode: Mode, source: str, write: Any) -> None:
         writer = _Writer(self.columns, len(self._values))
@@ -151,8 +158,12 @@ class FilterDocument:
     def __len__(self) -> int:
         return len(self._predicates)
 
-    def encoded(self) -> bytes | None:
-        """Return the document for a request; None if there are no predicates."""
+    def encoded(self, places: Sequence[int] | None = None) -> bytes | None:
+        """Return the document for a request; None if there are no predicates.
+
+        Args:
+            places: Ignored: columns have their positions in the whole result.
+        """
         if not self._predicates:
             return None
         document = {
@@ -272,7 +283,7 @@ class _Writer:
     def _column(self, column: Column) -> tuple[_Node, Any]:
         """Return a column, and its Arrow type."""
         node = column_node(self._columns, column.path)
-        arrow = _type_at(self._columns, column.path)
+        arrow = arrow_type_at(self._columns, column.path)
         if not is_compared(column.type, arrow):
             raise NotEncodable(f"the column is {arrow}")
         self.paths.add(column.path[0])
@@ -301,7 +312,7 @@ def column_node(columns: pa.Schema, path: Sequence[str]) -> _Node:
     return node
 
 
-def _type_at(columns: pa.Schema, path: Sequence[str]) -> Any:
+def arrow_type_at(columns: pa.Schema, path: Sequence[str]) -> Any:
     arrow = columns.field(path[0]).type
     for each in path[1:]:
         arrow = arrow.field(arrow.get_field_index(each)).type

@@ -1,7 +1,9 @@
 """Which filters a worker gets, and which of them Spark need not apply again.
 
 A predicate whose form and types have the same meaning in Spark and in DuckDB, whose semantics the
-workers follow, can be sent as required: the worker applies it exactly, or fails.
+workers follow, can be sent as required: the worker applies it exactly, or fails. The encoding of
+version 1 has fewer of these forms (`filter_list`), and no such requests: there, a predicate is
+applied exactly if the function declares this of all filters.
 
     form or type              why both agree
     = <> < <= > >=, <=>       NULL if an operand is NULL, except <=>, which is IS NOT DISTINCT FROM
@@ -43,7 +45,9 @@ from tamis.expr.nodes import And, Call, Column, Compare, Comparison, Expr, Liter
 from tamis.expr.rewrites import FALSE, TRUE, conjoin, disjoin, simplify
 from tamis.expr.types import BOOLEAN, STRING
 from tamis.plan.ranges.implied_ranges import implied
+from tamis.remote.vgi.filters.encodings import Encoding
 from tamis.remote.vgi.filters.filter_document import FilterDocument, Mode, NotEncodable
+from tamis.remote.vgi.filters.filter_list import FilterList
 
 __all__ = ["Sendable", "sendable"]
 
@@ -58,8 +62,15 @@ class Sendable:
     is_exact: bool
 
 
-def sendable(expr: Expr, columns: pa.Schema) -> Sendable | None:
+def sendable(
+    expr: Expr, columns: pa.Schema, encoding: Encoding = FilterDocument
+) -> Sendable | None:
     """Return the form in which a conjunct is sent; None if nothing is sent for it.
+
+    Args:
+        expr: The conjunct.
+        columns: The whole result of the function.
+        encoding: The encoding that the worker understands.
 
     >>> from tamis.expr.sql import to_sql
     >>> from tamis.expr.types import DATE, INTEGER
@@ -70,17 +81,18 @@ def sendable(expr: Expr, columns: pa.Schema) -> Sendable | None:
     ("d >= DATE '1995-01-01' AND d <= DATE '1995-12-31'", False)
     """
     same = _rewritten(expr)
-    if _is_encodable(same, columns):
+    document = encoding(columns)
+    if _is_encodable(same, document):
         return Sendable(same, is_exact=True)
-    weaker = _weaker(simplify(same), columns)
-    if weaker is None or isinstance(weaker, Literal) or not _is_encodable(weaker, columns):
+    weaker = _weaker(simplify(same), document)
+    if weaker is None or isinstance(weaker, Literal) or not _is_encodable(weaker, document):
         return None
     return Sendable(weaker, is_exact=False)
 
 
-def _is_encodable(expr: Expr, columns: pa.Schema) -> bool:
+def _is_encodable(expr: Expr, empty: FilterDocument | FilterList) -> bool:
     try:
-        FilterDocument(columns).add(expr, Mode.ADVISORY)
+        type(empty)(empty.columns).add(expr, Mode.ADVISORY)
     except NotEncodable:
         return False
     return True
@@ -102,24 +114,24 @@ def _rewritten(expr: Expr) -> Expr:
     return expr
 
 
-def _weaker(expr: Expr, columns: pa.Schema) -> Expr | None:
+def _weaker(expr: Expr, empty: FilterDocument | FilterList) -> Expr | None:
     """Return a predicate that is true wherever this one is; None if there is none to send."""
     match expr:
         case And(parts=parts):
-            kept = [each for each in (_weaker(part, columns) for part in parts) if each is not None]
+            kept = [each for each in (_weaker(part, empty) for part in parts) if each is not None]
             return conjoin(kept) if kept else None
         case Or(parts=parts):
-            weaker = [_weaker(part, columns) for part in parts]
+            weaker = [_weaker(part, empty) for part in parts]
             kept = [each for each in weaker if each is not None]
             return disjoin(kept) if len(kept) == len(weaker) else None
         case Literal():
             return expr if expr in (TRUE, FALSE) else FALSE  # NULL is not true either
         case Call(name="Like") if (parts_of_like := _like(expr)) is not None:
-            if _is_encodable(parts_of_like[0], columns):
+            if _is_encodable(parts_of_like[0], empty):
                 return parts_of_like[0]
-    if _is_encodable(expr, columns):
+    if _is_encodable(expr, empty):
         return expr
-    ranges = [each for each in implied(expr) if _is_encodable(each, columns)]
+    ranges = [each for each in implied(expr) if _is_encodable(each, empty)]
     return conjoin(ranges) if ranges else None
 
 

@@ -11,7 +11,8 @@ from tamis.remote.vgi.catalog import Catalog, Function
 from tamis.remote.vgi.client import Client
 from tamis.remote.vgi.functions.arguments import Arguments, UnusableArguments, argument_bytes
 from tamis.remote.vgi.protocol.framing import schema_of
-from tamis.remote.vgi.protocol.records import BIND_REQUEST, BOUND, INIT_REQUEST, PLAN_REQUEST
+from tamis.remote.vgi.protocol.records import BOUND, INIT_REQUEST, PLAN_REQUEST
+from tamis.remote.vgi.protocol.version_1 import bind_request
 
 __all__ = ["Call", "bound_call", "chosen_function"]
 
@@ -73,7 +74,8 @@ def bound_call(
     Raises:
         RemoteError: The worker refuses the call, needs secrets, or its answer is malformed.
     """
-    request = BIND_REQUEST.pack(
+    request = bind_request(
+        client.version,
         function_name=function.name,
         arguments=arguments,
         function_type="TABLE",

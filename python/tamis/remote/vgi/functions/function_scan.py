@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from enum import StrEnum
 from typing import Any, Final
 
@@ -11,13 +12,14 @@ import pyarrow as pa
 from tamis.expr.nodes import Expr
 from tamis.remote.contract import Applied, JoinKeys, Order, ReadRequest, RemoteError
 from tamis.remote.vgi.client import Client
+from tamis.remote.vgi.filters.encodings import encoding_of
 from tamis.remote.vgi.filters.filter_document import FilterDocument, Mode, NotEncodable
-from tamis.remote.vgi.filters.sendable_filters import sendable
+from tamis.remote.vgi.filters.filter_list import FilterList
+from tamis.remote.vgi.filters.sendable_filters import Sendable, sendable
 from tamis.remote.vgi.filters.typed_constants import constants
 from tamis.remote.vgi.functions.call import Call
 from tamis.remote.vgi.functions.scan_task import VgiTask
 from tamis.remote.vgi.functions.splits import planned_splits
-from tamis.remote.vgi.protocol.framing import stream_bytes
 
 __all__ = ["Filtering", "FunctionScan"]
 
@@ -59,17 +61,33 @@ class FunctionScan:
 
     def __init__(self, client: Client, call: Call, filtering: Filtering) -> None:
         self._client, self._call = client, call
+        self._encoding = encoding_of(client.version)
         self._filtering = filtering if call.function.filters else Filtering.OFF
+        if self._filtering is Filtering.EXACT and not self._can_require:
+            self._filtering = Filtering.ADVISORY
+
+    @property
+    def _can_require(self) -> bool:
+        """Whether the function promises to apply exactly what is sent as required."""
+        return self._encoding is FilterDocument or self._call.function.filters_exactly
+
+    def is_exact(self, expr: Expr) -> bool:
+        """Return whether a predicate can be required."""
+        sent = self._sendable(expr)
+        return self._filtering is Filtering.EXACT and sent is not None and sent.is_exact
+
+    def _sendable(self, expr: Expr) -> Sendable | None:
+        return sendable(expr, self._call.columns, self._encoding)
 
     def applied(self, filters: Sequence[Expr]) -> list[Applied]:
         """Return how the worker applies each of these conjuncts."""
         document = self._document()
         return [self._applied(each, document) for each in filters]
 
-    def _applied(self, expr: Expr, document: FilterDocument) -> Applied:
+    def _applied(self, expr: Expr, document: FilterDocument | FilterList) -> Applied:
         sent = None
         if self._filtering is not Filtering.OFF:
-            sent = sendable(expr, self._call.columns)
+            sent = self._sendable(expr)
         if sent is None:
             return Applied.IGNORED
         try:
@@ -114,7 +132,6 @@ class FunctionScan:
     def _options(self, request: ReadRequest, *, with_optional: bool) -> tuple[dict[str, Any], bool]:
         """Return the options of a scan, and whether something in them is optional."""
         document = self._document()
-        keys: list[bytes] = []
         for each in request.required:
             self._require(each, document)
         required = len(document)
@@ -122,13 +139,13 @@ class FunctionScan:
             for each in request.filters:
                 self._suggest(each, document)
             for each_keys in request.keys:
-                batch = self._add_keys(each_keys, document, len(keys))
-                keys += [] if batch is None else [batch]
+                self._add_keys(each_keys, document)
         has_optional = len(document) > required
+        places = self._projection(request.columns, document)
         options: dict[str, Any] = {
-            "pushdown_filters": document.encoded(),
-            "join_keys": keys or None,
-            "projection_ids": self._projection(request.columns, document),
+            "pushdown_filters": document.encoded(places),
+            "join_keys": document.join_keys or None,
+            "projection_ids": places,
         }
         # Whether a worker counts rows before or after filters is not specified.
         if not document and request.limit is not None and not request.order:
@@ -137,11 +154,11 @@ class FunctionScan:
             options |= self._order(request)
         return options, has_optional or "order_by_limit" in options
 
-    def _document(self) -> FilterDocument:
-        return FilterDocument(self._call.columns)
+    def _document(self) -> FilterDocument | FilterList:
+        return self._encoding(self._call.columns)
 
-    def _require(self, expr: Expr, document: FilterDocument) -> None:
-        sent = sendable(expr, self._call.columns)
+    def _require(self, expr: Expr, document: FilterDocument | FilterList) -> None:
+        sent = self._sendable(expr)
         try:
             if sent is None or not sent.is_exact or self._filtering is not Filtering.EXACT:
                 raise NotEncodable("the function no longer applies it exactly")
@@ -151,8 +168,8 @@ class FunctionScan:
                 "planning", f"a filter can no longer be sent ({error})", "Run the query again"
             ) from error
 
-    def _suggest(self, expr: Expr, document: FilterDocument) -> None:
-        sent = sendable(expr, self._call.columns)
+    def _suggest(self, expr: Expr, document: FilterDocument | FilterList) -> None:
+        sent = self._sendable(expr)
         if sent is None:
             return
         try:
@@ -160,23 +177,22 @@ class FunctionScan:
         except NotEncodable:
             return  # together the filters are too large
 
-    def _add_keys(self, keys: JoinKeys, document: FilterDocument, batch: int) -> bytes | None:
-        """Add the keys of a join; return their batch, or None if they cannot be sent."""
+    @staticmethod
+    def _add_keys(keys: JoinKeys, document: FilterDocument | FilterList) -> None:
+        """Add the keys of a join, if they can be sent."""
         name, *inner = keys.column.path
         options = [each for each in dict.fromkeys(keys.options) if each is not None]
         is_sent = not inner and options and len(options) <= _MOST_KEYS
-        if not is_sent or keys.column.type.is_floating or name not in self._call.columns.names:
-            return None
-        values = constants(options, keys.column.type, self._call.columns.field(name).type)
-        if values is None:
-            return None
-        try:
-            document.add_keys(name, batch)
-        except NotEncodable:
-            return None
-        return stream_bytes(pa.RecordBatch.from_arrays([values], names=[name]))
+        if not is_sent or keys.column.type.is_floating or name not in document.columns.names:
+            return
+        values = constants(options, keys.column.type, document.columns.field(name).type)
+        if values is not None:
+            with suppress(NotEncodable):
+                document.add_keys(name, values)
 
-    def _projection(self, columns: Sequence[str], document: FilterDocument) -> list[int] | None:
+    def _projection(
+        self, columns: Sequence[str], document: FilterDocument | FilterList
+    ) -> list[int] | None:
         """Return the positions of the columns to read; None if the function returns all.
 
         Some workers can only filter by columns that they return.

@@ -31,6 +31,7 @@ __all__ = [
     "REFLECTION",
     "REQUEST_ID",
     "REQUEST_VERSION",
+    "UNNAMED",
     "CallFailed",
     "Kind",
     "MalformedMessage",
@@ -41,13 +42,15 @@ __all__ = [
     "failure_of",
     "kind_of",
     "log_metadata",
+    "protocol_of",
     "request_metadata",
     "schema_of",
     "stream_bytes",
 ]
 
-#: The protocols that a request can address.
+#: The protocols that a request can address. Workers of version 1 have a single one without a name.
 APPLICATION: Final = "vgi.v2"
+UNNAMED: Final = ""
 REFLECTION: Final = "vgi_rpc.Reflection.v1"
 
 # Metadata of requests
@@ -216,6 +219,15 @@ def schema_of(body: bytes, what: str) -> pa.Schema:
         raise MalformedMessage(f"{what} is not a schema ({error})") from error
 
 
+def protocol_of(version: str) -> str:
+    """Return the protocol that has the methods of VGI in a version.
+
+    >>> protocol_of("2.2.0"), protocol_of("1.4.0")
+    ('vgi.v2', '')
+    """
+    return UNNAMED if version.startswith("1.") else APPLICATION
+
+
 def request_metadata(
     method: str, version: str | None, protocol: str = APPLICATION
 ) -> dict[bytes, bytes]:
@@ -224,9 +236,11 @@ def request_metadata(
     Args:
         method: The name of the method.
         version: The version of the protocol; None for reflection, which has none.
-        protocol: The protocol to which the method belongs.
+        protocol: The protocol to which the method belongs; empty: the only one.
     """
-    metadata = {METHOD: method.encode(), PROTOCOL: protocol.encode(), REQUEST_VERSION: _FRAMING}
+    metadata = {METHOD: method.encode(), REQUEST_VERSION: _FRAMING}
+    if protocol:
+        metadata[PROTOCOL] = protocol.encode()
     if version is not None:
         metadata[PROTOCOL_VERSION] = version.encode()
     return metadata

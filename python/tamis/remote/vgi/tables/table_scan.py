@@ -28,6 +28,7 @@ from tamis.remote.file_pruning import ruled_out
 from tamis.remote.parquet_task import ParquetTask
 from tamis.remote.vgi.catalog import Catalog, Table
 from tamis.remote.vgi.client import Client
+from tamis.remote.vgi.filters.encodings import encoding_of
 from tamis.remote.vgi.filters.sendable_filters import sendable
 from tamis.remote.vgi.functions.arguments import flat_arguments
 from tamis.remote.vgi.functions.call import Call, bound_call
@@ -88,10 +89,12 @@ class TableScan:
         if self.direct is not None:
             return self.direct.applied(filters)
         # Each branch applies them in its own way.
-        columns = self._table.columns
+        columns, encoding = self._table.columns, encoding_of(self._client.version)
         is_off = self._filtering is Filtering.OFF
         return [
-            Applied.IGNORED if is_off or sendable(each, columns) is None else Applied.PARTLY
+            Applied.IGNORED
+            if is_off or sendable(each, columns, encoding) is None
+            else Applied.PARTLY
             for each in filters
         ]
 
@@ -147,10 +150,8 @@ class TableScan:
         self._check_columns(branch, call.columns)
         needed = self._needed(branch, request)
         inner = tuple(name for name in needed.names if name in call.columns.names)
-        sent = None
-        if branch.filter is not None and self._filtering is Filtering.EXACT:
-            sent = sendable(branch.filter, call.columns)
-        is_sent = sent is not None and sent.is_exact and call.function.filters
+        scan = FunctionScan(self._client, call, self._filtering)
+        is_sent = branch.filter is not None and scan.is_exact(branch.filter)
         restriction = None if is_sent or branch.filter is None else self._row_filter(branch)
         check = self._check(branch) if is_sent and request.verify else None
         own = ReadRequest(
@@ -164,7 +165,6 @@ class TableScan:
         if request.order:
             own = self._without_limit(own)
         limit = None if request.order else request.limit
-        scan = FunctionScan(self._client, call, self._filtering)
         return [
             BranchTask(self._client.label, task, needed, restriction, limit, check)
             for task in scan.tasks(own)

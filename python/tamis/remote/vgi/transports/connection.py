@@ -21,6 +21,7 @@ from tamis.remote.vgi.protocol.framing import (
     Stream,
     failure_of,
     kind_of,
+    protocol_of,
     request_metadata,
     stream_bytes,
 )
@@ -48,11 +49,13 @@ class ConnectionFailed(Exception):
 
     Attributes:
         fix: What to do, if it is known.
+        is_absent: Whether there is nothing at the location that the request addresses.
     """
 
-    def __init__(self, problem: str, fix: str = "") -> None:
+    def __init__(self, problem: str, fix: str = "", *, is_absent: bool = False) -> None:
         super().__init__(problem)
         self.fix = fix
+        self.is_absent = is_absent
 
 
 class Connection(ABC):
@@ -86,13 +89,15 @@ class Connection(ABC):
             [pa.array([request], pa.binary())],
             schema=pa.schema([pa.field("request", pa.binary(), nullable=False)]),
         )
-        return self._scan(stream_bytes(parameters, request_metadata("init", version)))
+        protocol = protocol_of(version)
+        metadata = request_metadata("init", version, protocol)
+        return self._scan(protocol, stream_bytes(parameters, metadata))
 
     @abstractmethod
     def _answer(self, protocol: str, method: str, request: bytes) -> bytes | None: ...
 
     @abstractmethod
-    def _scan(self, request: bytes) -> Generator[pa.RecordBatch, None, None]: ...
+    def _scan(self, protocol: str, request: bytes) -> Generator[pa.RecordBatch, None, None]: ...
 
     @abstractmethod
     def close(self) -> None:

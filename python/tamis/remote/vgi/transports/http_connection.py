@@ -1,9 +1,10 @@
 """A worker behind HTTP. Runs on executors too, so it uses the standard library and pyarrow only.
 
-    POST {prefix}/{protocol}/{method}       a call
-    POST {prefix}/vgi.v2/init/init          the header of a scan and its first turn
-    POST {prefix}/vgi.v2/init/exchange      every further turn, with the cursor of the one before
+    POST {prefix}/{protocol}/{method}         a call
+    POST {prefix}/{protocol}/init/init        the header of a scan and its first turn
+    POST {prefix}/{protocol}/init/exchange    every further turn, with the cursor of the one before
 
+Paths of workers of version 1 lack the part {protocol}.
 A turn has at most one batch of rows, and a cursor unless it is the last one.
 """
 
@@ -20,7 +21,6 @@ from urllib.parse import urlsplit
 import pyarrow as pa
 
 from tamis.remote.vgi.protocol.framing import (
-    APPLICATION,
     CALL_STATE,
     CANCEL,
     CURSOR,
@@ -88,16 +88,16 @@ class HttpConnection(Connection):
 
     def _answer(self, protocol: str, method: str, request: bytes) -> bytes | None:
         with _described():
-            return result_of(Stream(self._post(f"{protocol}/{method}", request)))
+            return result_of(Stream(self._post(_path(protocol, method), request)))
 
-    def _scan(self, request: bytes) -> Generator[pa.RecordBatch, None, None]:
+    def _scan(self, protocol: str, request: bytes) -> Generator[pa.RecordBatch, None, None]:
         with _described():
             # A worker may compute for a long time before it answers.
-            body = self._post(f"{APPLICATION}/init/init", request, has_deadline=False)
+            body = self._post(_path(protocol, "init/init"), request, has_deadline=False)
             check_header(Stream(body))
-        return self._turns(body)
+        return self._turns(protocol, body)
 
-    def _turns(self, body: pa.BufferReader) -> Generator[pa.RecordBatch, None, None]:
+    def _turns(self, protocol: str, body: pa.BufferReader) -> Generator[pa.RecordBatch, None, None]:
         states: dict[bytes, bytes] = {}
         while True:
             with _described():
@@ -108,19 +108,21 @@ class HttpConnection(Connection):
                     yield batch
                 except GeneratorExit:
                     if cursor:
-                        self._cancel(states)
+                        self._cancel(protocol, states)
                     raise
             if not cursor:
                 return
             with _described():
                 body = self._post(
-                    f"{APPLICATION}/init/exchange", stream_bytes(EMPTY, states), has_deadline=False
+                    _path(protocol, "init/exchange"),
+                    stream_bytes(EMPTY, states),
+                    has_deadline=False,
                 )
 
-    def _cancel(self, states: Mapping[bytes, bytes]) -> None:
+    def _cancel(self, protocol: str, states: Mapping[bytes, bytes]) -> None:
         with suppress(*_FAILURES, ConnectionFailed):
             request = stream_bytes(EMPTY, {**states, CANCEL: b"1"})
-            self._post(f"{APPLICATION}/init/exchange", request)
+            self._post(_path(protocol, "init/exchange"), request)
 
     def _post(self, path: str, body: bytes, *, has_deadline: bool = True) -> pa.BufferReader:
         """Return the body of an answer, a message of VGI that may report an error."""
@@ -144,6 +146,10 @@ class HttpConnection(Connection):
     def close(self) -> None:
         with suppress(*_FAILURES):
             self._http.close()
+
+
+def _path(protocol: str, rest: str) -> str:
+    return f"{protocol}/{rest}" if protocol else rest
 
 
 def _turn(parts: Stream) -> tuple[pa.RecordBatch | None, dict[bytes, bytes]]:
@@ -188,6 +194,7 @@ def _refusal(response: HTTPResponse, content: bytes) -> ConnectionFailed:
         f"the answer has the status {response.status} {one_line(response.reason)} and is not a "
         "message of VGI",
         "Check that the option uri names a VGI worker and its prefix",
+        is_absent=response.status == 404,
     )
 
 

@@ -69,7 +69,7 @@ class PipeConnection(Connection):
             self._send(request)
             return result_of(Stream(self._output))
 
-    def _scan(self, request: bytes) -> Generator[pa.RecordBatch, None, None]:
+    def _scan(self, protocol: str, request: bytes) -> Generator[pa.RecordBatch, None, None]:
         with self._described():
             with self._deadline():
                 self._send(request)
