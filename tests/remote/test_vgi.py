@@ -146,7 +146,9 @@ def test_version_is_probed_if_the_worker_lists_none(tmp_path: Path) -> None:
     with pytest.raises(RemoteError, match=r"list_protocols|catalog_catalogs"):
         read.schema()
     read = source(tmp_path, mismatch)
-    with pytest.raises(RemoteError, match=r"speaks VGI 1\.6\.0, but tamis supports 1\.0 to 1\.5 and 2\.0"):
+    with pytest.raises(
+        RemoteError, match=r"speaks VGI 1\.6\.0, but tamis supports 1\.0 to 1\.5 and 2\.0"
+    ):
         read.schema()
 
 

@@ -22,6 +22,8 @@ and text, and implementations differ, so only forms on which they agree are sent
                             no NaN, no infinity, and no zero, which some distinguish from -0.0
     < <= > >= of a STRING   constants without characters from U+D800 on. For others, the orders of
                             UTF-8 and UTF-16 differ.
+    startswith              as a range: the texts that start with 'ab' are those from 'ab' on and
+                            below 'ac'
     IN                      without NULL, which makes no row pass. A second list of the same column
                             is written as OR, if it is short.
     <=>                     as = or IS NULL, which are true for the same rows
@@ -39,6 +41,7 @@ import pyarrow as pa
 
 from tamis.expr.nodes import (
     And,
+    Call,
     Column,
     Compare,
     Comparison,
@@ -216,6 +219,8 @@ class _Writer:
                 return self._membership(column, options, in_or=in_or)
             case Not(child=In(value=Column() as column, options=options, has_null=False)):
                 return self._each("and", Comparison.NOT_EQUAL, column, options)
+            case Call(name="StartsWith", arguments=(Column() as column, Literal(value=str(text)))):
+                return self._prefix(column, text)
         raise NotEncodable(type(expr).__name__)
 
     def keys(self, column: str, keys: pa.Array) -> _Node:
@@ -237,6 +242,15 @@ class _Writer:
         if not 0 < len(options) <= _MOST_LISTED:
             raise NotEncodable("the IN list is too long")
         return self._combined(kind, [self._comparison(op, column, each) for each in options])
+
+    def _prefix(self, column: Column, text: str) -> _Node:
+        if not text or chr(ord(text[-1]) + 1) >= _FIRST_SURROGATE:
+            raise NotEncodable("no text follows all texts with this start")
+        end = text[:-1] + chr(ord(text[-1]) + 1)
+        ends = {Comparison.GREATER_EQUAL: text, Comparison.LESS: end}
+        return self._combined(
+            "and", [self._comparison(op, column, value) for op, value in ends.items()]
+        )
 
     def _combined(self, kind: str, children: list[_Node]) -> _Node:
         self.nodes += 1
