@@ -16,15 +16,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.fs as pafs
 
+from tamis.expr.nodes import Expr
 from tamis.indexing.read.freshness import OLDEST
 from tamis.sources.errors import SourceError
 from tamis.sources.fields import Field
 from tamis.sources.partitions import Partitions
 
-__all__ = ["DataFile", "DeletedRows", "FileSource", "Listing", "Moment", "Storage"]
+__all__ = ["DataFile", "DeletedRows", "FileSource", "Listing", "Moment", "RuledOut", "Storage"]
 
 #: Returns the places of deleted rows of a file, in ascending order.
 DeletedRows: TypeAlias = Callable[[], npt.NDArray[np.int64]]
+#: Returns for each file whether it has no row for which a predicate is true, without opening it.
+RuledOut: TypeAlias = Callable[[Expr], npt.NDArray[np.bool_]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,7 @@ class Listing:
     - `absent`: values of columns that a file may lack, by column, one per group of `partitions`.
       Other columns that a file lacks are NULL.
     - `deleted`: the deleted rows of files that have some, by path.
+    - `ruled_out`: what the metadata of the table proves about its files; None: nothing.
     - `version`: by which the source finds the same files again; empty if it cannot.
     - `state`: differs if anything about the listing does, as far as the source knows.
     """
@@ -107,6 +111,7 @@ class Listing:
     columns: tuple[Field, ...] | None = None
     absent: Mapping[str, pa.Array] = field(default_factory=dict)
     deleted: Mapping[str, DeletedRows] = field(default_factory=dict)
+    ruled_out: RuledOut | None = None
     version: str = ""
     state: object = None
 

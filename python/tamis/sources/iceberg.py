@@ -30,6 +30,7 @@ import pyarrow.parquet as pq
 from tamis.sources.errors import SourceError
 from tamis.sources.file_source import DataFile, DeletedRows, FileSource, Listing, Moment, Storage
 from tamis.sources.iceberg_fields import absent_values, fields_of_schema, names_by_id
+from tamis.sources.iceberg_statistics import ManifestStatistics
 from tamis.sources.libraries import library
 from tamis.sources.partitions import Partitions
 
@@ -168,6 +169,7 @@ class IcebergSource(FileSource):
             columns,
             absent=absent_values(schema, metadata.specs(), entries, columns, self._table),
             deleted=_deleted(tasks, storages, self._table),
+            ruled_out=ManifestStatistics(metadata, entries, columns).ruled_out,
             version=_version(table, snapshot, schema_id),
             state=_state(table),
         )

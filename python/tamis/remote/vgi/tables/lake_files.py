@@ -89,7 +89,12 @@ class LakeFiles:
         # A column with a name in another case is not known, rather than absent.
         leaves = [each for each in leaves_of([whole]) if _has(self._columns, each.path)]
         reader = BoundFooterReader(leaves)
+        ruled_out = None
+        if whole != TRUE and listing.ruled_out is not None:
+            ruled_out = listing.ruled_out(whole)
         for place, file in enumerate(listing.files):
+            if ruled_out is not None and ruled_out[place]:
+                continue
             if whole != TRUE and rules_out_all([whole], _of_partition(listing, place)):
                 continue
             where = f"{self._name}: {file.path}"
