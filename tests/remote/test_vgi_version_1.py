@@ -196,6 +196,7 @@ NOT_SENT = [
     Not(In(N, tuple(range(200)))),
     In(N, ()),
     Call("StartsWith", (S, Literal("\ud7ff", STRING)), (), BOOLEAN),
+    Call("StartsWith", (S, Literal("a\U0010ffff", STRING)), (), BOOLEAN),
     Call("StartsWith", (S, Literal("", STRING)), (), BOOLEAN),
     Call("EndsWith", (S, Literal("a", STRING)), (), BOOLEAN),
     Call("IsNaN", (X,), (), BOOLEAN),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 import pyarrow as pa
@@ -162,9 +163,10 @@ class Catalog:
         values = {"attach_opaque_data": self.key, "path": path, "type": "TABLE_FUNCTION"}
         return self._client.ask(_LIST_FUNCTIONS, values, read)
 
-    def _lists(self, function: str) -> bool:
-        """Return whether the schema of the catalog has a table function with this name."""
-        return any(each["name"] == function for each in self._listed(self.path))
+    @cached_property
+    def _function_names(self) -> frozenset[str]:
+        """The names of the table functions in the schema."""
+        return frozenset(each["name"] for each in self._listed(self.path))
 
     def _has_semantics(self, function: Mapping[str, Any]) -> bool:
         """Return whether filters have the meaning of DuckDB, which version 1 does not declare."""
@@ -232,7 +234,7 @@ class Catalog:
         Versions before 1.5 do not name the schema.
         """
         function, path = branch["function_name"], branch["schema_path"]
-        if self._is_first and function and path is None and self._lists(function):
+        if self._is_first and function and path is None and function in self._function_names:
             return branch | {"schema_path": self.path}
         return branch
 

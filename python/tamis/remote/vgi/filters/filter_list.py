@@ -69,6 +69,7 @@ _MOST_LISTED: Final = 100  # values of an IN that is written as OR
 _MOST_DEPTH: Final = 30
 _MOST_BYTES: Final = 12 << 20  # of constants
 _FIRST_SURROGATE: Final = "\ud800"
+_LAST_BELOW: Final = "\ud7ff"
 
 _OPERATORS: Final = {
     Comparison.EQUAL: "eq",
@@ -244,8 +245,8 @@ class _Writer:
         return self._combined(kind, [self._comparison(op, column, each) for each in options])
 
     def _prefix(self, column: Column, text: str) -> _Node:
-        if not text or chr(ord(text[-1]) + 1) >= _FIRST_SURROGATE:
-            raise NotEncodable("no text follows all texts with this start")
+        if not text or text[-1] >= _LAST_BELOW:
+            raise NotEncodable("the end of the range is not below the surrogates")
         end = text[:-1] + chr(ord(text[-1]) + 1)
         ends = {Comparison.GREATER_EQUAL: text, Comparison.LESS: end}
         return self._combined(
