@@ -403,7 +403,7 @@ def test_spark_reads_the_rows_that_pass(
 ) -> None:
     conditions = [
         "n > 1", "x > 0", "x >= 2.5 OR x IS NULL", "n = 1 OR m = 30", "n IN (1, 4, 7)",
-        "s LIKE '%c%'", "NOT (n < 4)", "x = 0", "n + 1 = 2",
+        "s LIKE '%c%'", "NOT (n < 4)", "p.q = 4 OR p.q IS NULL", "x = 0", "n + 1 = 2",
     ]  # fmt: skip
     plain = tamis.read_vgi(spark, worker["uri"], "plain_rows_of", [rows_file], token=TOKEN)
     for function in ("rows_of", "exact_rows_of", "lying_rows_of"):

@@ -38,8 +38,22 @@ final class FlatColumn extends ColumnVector {
 
   /** Returns the column of a vector. */
   static ColumnVector of(FieldVector vector) {
-    ArrowColumnVector column = new ArrowColumnVector(vector);
+    ArrowColumnVector column = new BatchColumn(vector);
     return isFlat(vector) ? new FlatColumn(column, vector) : column;
+  }
+
+  /**
+   * A column of one batch. The reader of the stream owns the vector and loads the next batch into
+   * it, but Spark closes the columns of a batch after its last row. A struct that is closed loses
+   * its fields, so that no further batch could be loaded.
+   */
+  private static final class BatchColumn extends ArrowColumnVector {
+    BatchColumn(FieldVector vector) {
+      super(vector);
+    }
+
+    @Override
+    public void close() {}
   }
 
   private static boolean isFlat(FieldVector vector) {
