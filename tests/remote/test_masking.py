@@ -79,7 +79,7 @@ def test_errors_of_airport_hide_the_credentials(uri: str) -> None:
         source.schema()
     with pytest.raises(RemoteError, match="tabel is not one of") as refused:
         AirportSource(options | {"tabel": "t"})
-    task = FlightTask(source.label, uri, b"", [(b"authorization", f"Bearer {SECRET}".encode())])
+    task = FlightTask(source.label, uri, [b""], [(b"authorization", f"Bearer {SECRET}".encode())])
     with pytest.raises(RuntimeError, match=r"the table main\.t .*: reading from .* failed") as read:
         list(task.batches())
     for text in (

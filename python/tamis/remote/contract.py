@@ -89,6 +89,8 @@ class ReadRequest:
       is set only if `filters` and `keys` are empty.
     - `order`: the order in which the query needs the first `limit` rows. If it is not empty, a
       task may end only after the first `limit` rows of this order.
+    - `tasks`: the number of tasks beyond which more of them do not make the query faster. A source
+      may combine parts of the table into this many tasks; None: unknown.
     - `verify`: whether a task fails if a row does not satisfy a filter that the source has sent to
       the server of its own accord, and that Spark does not know.
     """
@@ -100,6 +102,7 @@ class ReadRequest:
     keys: tuple[JoinKeys, ...] = ()
     order: tuple[Order, ...] = ()
     verify: bool = False
+    tasks: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ def _request(options: Mapping[str, str], columns: tuple[str, ...]) -> ReadReques
     def conjuncts(name: str) -> tuple[Expr, ...]:
         return tuple(decode_conjuncts(json.loads(options.get(OF_QUERY + name) or "[]")))
 
-    limit = options.get(OF_QUERY + "limit")
+    limit, tasks = options.get(OF_QUERY + "limit"), options.get(OF_QUERY + "tasks")
     keys = [
         JoinKeys(each.value, each.options)
         for each in conjuncts("keys")
@@ -131,4 +131,5 @@ def _request(options: Mapping[str, str], columns: tuple[str, ...]) -> ReadReques
         tuple(keys),
         tuple(Order(**each) for each in json.loads(options.get(OF_QUERY + "order") or "[]")),
         options.get(OF_QUERY + "verify") == "true",
+        None if tasks is None else int(tasks),
     )

@@ -1,11 +1,11 @@
-"""Reading one endpoint of a table, on an executor.
+"""Reading endpoints of a table, on an executor.
 
 Imports only pyarrow, `executor` and `masking`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 
@@ -20,30 +20,31 @@ __all__ = ["FlightTask", "first_line", "flight_client"]
 
 @dataclass
 class FlightTask(Task):
-    """The rows behind a ticket.
+    """The rows behind tickets of one location, which are read one after the other.
 
     `headers` may contain the token, and `location` a password. They do not appear in texts.
     """
 
     where: str
     location: str = field(repr=False)
-    ticket: bytes = field(repr=False)
+    tickets: Sequence[bytes] = field(repr=False)
     headers: list[tuple[bytes, bytes]] = field(repr=False)
     roots: bytes | None = field(default=None, repr=False)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
-        """Read the stream of the ticket.
+        """Read the streams of the tickets over one connection.
 
         Raises:
             RuntimeError: The server cannot be reached, or ends the stream with an error. Spark
-                then fails the task, so no part of the stream is returned as a result.
+                then fails the task, so no part of the streams is returned as a result.
         """
         options = flight.FlightCallOptions(headers=self.headers)
         try:
             with closing(flight_client(self.location, self.roots)) as client:
-                for chunk in client.do_get(flight.Ticket(self.ticket), options):
-                    if chunk.data is not None:
-                        yield chunk.data
+                for ticket in self.tickets:
+                    for chunk in client.do_get(flight.Ticket(ticket), options):
+                        if chunk.data is not None:
+                            yield chunk.data
         except (pa.ArrowException, OSError, ValueError) as error:
             problem = without_secrets(first_line(error), self.location, self._token)
             # not `from error`: its message may contain what this one hides

@@ -15,6 +15,7 @@ import pyarrow.flight as flight
 from tamis.expr.nodes import Expr
 from tamis.remote import masking, parquet_task
 from tamis.remote.airport import flight_task
+from tamis.remote.airport.combined_tasks import combined
 from tamis.remote.airport.catalog import AirportTable, find_table, known_rows
 from tamis.remote.airport.column_statistics import column_statistics, duckdb_type
 from tamis.remote.airport.connection import Connection
@@ -184,7 +185,8 @@ class AirportSource(RemoteSource):
                     "Run the query again",
                 )
         columns = pa.schema([schema.field(name) for name in request.columns])
-        return [task for each in endpoints for task in self._tasks(each, columns)]
+        tasks = [task for each in endpoints for task in self._tasks(each, columns)]
+        return combined(tasks, request.tasks)
 
     def _forms(self, filters: Sequence[Expr]) -> list[Expr | None]:
         """Return the form in which each conjunct of the query is sent; None for others."""
@@ -248,7 +250,7 @@ class AirportSource(RemoteSource):
             raise self._connection.error("endpoints", what, self._label)
         headers = self._connection.headers_to(location)
         ticket = endpoint.ticket.ticket
-        return [FlightTask(self.label, location, ticket, headers, self._connection.roots)]
+        return [FlightTask(self.label, location, [ticket], headers, self._connection.roots)]
 
     def _files(self, endpoint: flight.FlightEndpoint) -> Sequence[str]:
         try:

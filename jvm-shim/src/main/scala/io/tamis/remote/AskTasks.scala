@@ -20,20 +20,29 @@ object AskTasks {
     *
     * @param where
     *   the table and the server, for errors
+    * @param tasks
+    *   into how many tasks the source may combine parts
     */
-  def apply(table: RemoteTable, request: RemoteRequest, where: String): Seq[RemotePart] = {
+  def apply(
+      table: RemoteTable,
+      request: RemoteRequest,
+      where: String,
+      tasks: Option[Long]
+  ): Seq[RemotePart] = {
     val source = table.session.sessionState.dataSourceManager.lookupDataSource(table.format)
     val interpreter = SparkPython.interpreter(source)
     val environment = SparkPython.environment(source).asScala.toMap
     val question = RemoteTasksQuestion(
       table.format,
-      table.options.asCaseSensitiveMap().asScala.toMap ++ request.options(table.schema),
+      table.options.asCaseSensitiveMap().asScala.toMap ++ request.options(table.schema) ++
+        tasks.map(n => "tamis.tasks" -> n.toString),
       request.columns.json
     )
-    val tasks = ofPlanner(question).getOrElse(ofProcess(question, interpreter, environment, where))
-    tasks.problem.foreach(text => throw new SparkException(text))
-    val program = TaskProgram(interpreter, environment, tasks.program)
-    tasks.tasks.map(task => new RemotePart(where, program, tasks.reader, task))
+    val answer =
+      ofPlanner(question).getOrElse(ofProcess(question, interpreter, environment, where))
+    answer.problem.foreach(text => throw new SparkException(text))
+    val program = TaskProgram(interpreter, environment, answer.program)
+    answer.tasks.map(task => new RemotePart(where, program, answer.reader, task))
   }
 
   /** None if the planner is not available, or the server is slower than the planner may be. */

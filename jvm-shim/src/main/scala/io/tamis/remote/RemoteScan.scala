@@ -41,7 +41,19 @@ final class RemoteScan(val table: RemoteTable, request: RemoteRequest, known: Re
   }
 
   private[remote] def parts(ofQuery: RemoteRequest): Seq[RemotePart] =
-    AskTasks(table, ofQuery, known.label)
+    AskTasks(table, ofQuery, known.label, tasks)
+
+  /** Tasks of the size that Spark gives to tasks that read files, and at least two for each core,
+    * in case the parts differ in size. None: the size of the table is unknown.
+    */
+  private def tasks: Option[Long] = known.rows.map { rows =>
+    val conf = SQLConf.get
+    val cores = conf
+      .getConf(SQLConf.LEAF_NODE_DEFAULT_PARALLELISM)
+      .getOrElse(table.session.sparkContext.defaultParallelism)
+    val bytes = BigInt(rows) * request.columns.defaultSize
+    (bytes / conf.filesMaxPartitionBytes + 1).max(2L * cores).min(Int.MaxValue).toLong
+  }
 
   override def readSchema(): StructType = request.columns
   override def description(): String = table.format

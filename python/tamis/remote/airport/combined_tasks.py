@@ -1,0 +1,50 @@
+"""Fewer tasks, each of which reads several endpoints.
+
+A task costs Spark some milliseconds, and a connection to the server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import groupby, pairwise
+
+from tamis.remote.airport.flight_task import FlightTask
+from tamis.remote.executor import Task
+
+__all__ = ["combined"]
+
+
+def combined(tasks: Sequence[Task], count: int | None) -> Sequence[Task]:
+    """Return tasks that read the same rows.
+
+    Args:
+        tasks: The tasks, in the order of the server.
+        count: The number of tasks to combine them into; None: they remain as they are. There are
+            more if neighbors differ in their location, or are files.
+
+    >>> tasks = [FlightTask("t", "grpc://a:1", [b"%d" % n], []) for n in range(5)]
+    >>> [task.tickets for task in combined(tasks, 2)]
+    [[b'0', b'1'], [b'2', b'3', b'4']]
+    """
+    if count is None or count >= len(tasks):
+        return tasks
+    ends = [place * len(tasks) // max(count, 1) for place in range(max(count, 1) + 1)]
+    return [task for start, end in pairwise(ends) for task in _combined(tasks[start:end])]
+
+
+def _combined(tasks: Sequence[Task]) -> list[Task]:
+    """Combine neighbors of the same location."""
+    found: list[Task] = []
+    for connection, some in groupby(tasks, _connection):
+        neighbors = list(some)
+        if connection is None:
+            found += neighbors
+        else:
+            tickets = [each for task in neighbors for each in task.tickets]
+            found.append(replace(neighbors[0], tickets=tickets))
+    return found
+
+
+def _connection(task: Task) -> tuple[str, list[tuple[bytes, bytes]]] | None:
+    return (task.location, task.headers) if isinstance(task, FlightTask) else None
