@@ -103,6 +103,27 @@ def test_program_reports_an_error_after_the_rows(tmp_path: Path, batches: int) -
         assert (executor.rows(), executor.problem()) == (1000, "")
 
 
+def test_program_reads_only_a_few_batches_ahead() -> None:
+    read: list[int] = []
+    is_over = threading.Event()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        try:
+            for number in range(1000):
+                read.append(number)
+                yield pa.record_batch({"n": [number]})
+        finally:
+            is_over.set()
+
+    ahead = program.ahead(batches())
+    assert next(ahead).to_pylist() == [{"n": 0}]
+    assert not is_over.wait(0.2)
+    ahead.close()  # such as when a batch cannot be sent
+    assert is_over.wait(30)
+    # those that wait, the one that was taken, and those that were read before and after the end
+    assert len(read) <= program.BATCHES_AHEAD + 3
+
+
 def test_program_ends_with_its_socket(tmp_path: Path) -> None:
     with running(tmp_path) as executor:
         executor.close()

@@ -8,21 +8,28 @@ executors may have no tamis. Numbers are 4 bytes, the most significant first.
     from the program  for each task: an Arrow IPC stream of the rows,
                       the length of an error, the error in UTF-8; 0 if there is none
 
-The rows count only if no error follows them. The program ends when the socket is closed.
+The rows count only if no error follows them. The program ends when the socket is closed. One thread
+reads from the server while another one sends rows, so that neither the server nor the executor waits
+for the other.
 """
 
 import os
 import pickle
+import queue
 import socket
 import sys
+import threading
 import traceback
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from typing import Any
 
 import pyarrow as pa
 
 #: How far this process may be ahead of the executor. The system may allow less.
 SEND_BYTES = 4 << 20
+#: How many batches wait to be sent.
+BATCHES_AHEAD = 2
 
 
 class Outgoing:
@@ -55,15 +62,44 @@ def blocks(connection: socket.socket) -> Iterator[bytes]:
             yield block
 
 
+def ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Yield batches that another thread reads. If this generator is closed, that thread ends."""
+    read: queue.Queue[pa.RecordBatch | BaseException | None] = queue.Queue(BATCHES_AHEAD)
+    is_closed = threading.Event()
+
+    def run() -> None:
+        try:
+            for batch in batches:
+                read.put(batch)
+                if is_closed.is_set():
+                    return
+            read.put(None)
+        except BaseException as error:  # whatever it is, the other thread waits for it
+            read.put(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    try:
+        while (batch := read.get()) is not None:
+            if isinstance(batch, BaseException):
+                raise batch
+            yield batch
+    finally:
+        is_closed.set()
+        with suppress(queue.Empty):  # the thread may wait until there is room
+            while True:
+                read.get_nowait()
+
+
 def send_rows(outgoing: Any, reader: bytes, task: bytes) -> str:
     """Send the rows of a task; return the error, or an empty string."""
     stream = None
     problem = ""
     try:
-        for batch in pickle.loads(reader).read(pickle.loads(task)):
-            if stream is None:
-                stream = pa.ipc.new_stream(outgoing, batch.schema)
-            stream.write_batch(batch)
+        with closing(ahead(pickle.loads(reader).read(pickle.loads(task)))) as batches:
+            for batch in batches:
+                if stream is None:
+                    stream = pa.ipc.new_stream(outgoing, batch.schema)
+                stream.write_batch(batch)
     except Exception as error:
         # the errors of tasks are texts for users; of others, the place helps
         expected = type(error) is RuntimeError
