@@ -29,7 +29,13 @@ from tamis.remote.airport.source import AirportSource
 from tamis.remote.contract import ReadRequest, RemoteError
 from tamis.remote.datasource import AirportDataSource
 from tamis.remote.planning import planned_reader, spark_schema
-from tests.remote.airport_server import AirportServer, Served, compressed, serving
+from tests.remote.airport_server import (
+    SAME_SERVER,
+    AirportServer,
+    Served,
+    compressed,
+    serving,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -70,6 +76,23 @@ def test_every_endpoint_is_read(layout: str) -> None:
         "at_value": "",
     }
     assert "flight_info" not in dict(server.requests)
+
+
+def test_task_reads_several_endpoints() -> None:
+    with serving({("main", "orders"): Served(ORDERS * 3)}) as server:
+        tasks = source(server).tasks(ReadRequest(("id", "name"), tasks=2))
+        ids = [[row["id"] for b in task.batches() for row in b.to_pylist()] for task in tasks]
+    assert ids == [[1, 2, 3, 1, 2], [3, 1, 2, 3]]
+
+
+def test_endpoints_of_other_servers_are_not_combined() -> None:
+    with serving({("main", "orders"): Served(ORDERS)}) as other:
+        locations = [SAME_SERVER, other.uri, other.uri, SAME_SERVER]
+        served = Served(ORDERS * 2, locations=locations)
+        with serving({("main", "orders"): served}) as server:
+            tasks = source(server).tasks(ReadRequest(("id", "name"), tasks=1))
+            assert [len(task.tickets) for task in tasks] == [1, 2, 1]
+            assert [task.location for task in tasks] == [server.uri, other.uri, server.uri]
 
 
 def test_row_identifiers_are_not_a_column() -> None:
@@ -252,6 +275,11 @@ MALFORMED = {
     "offset beyond the end": LONG_OFFSET,
     "descending offsets": malformed(pa.string(), 2, int32s(0, 3, 2), b"abcdefgh"),
     "not UTF-8": malformed(pa.string(), 2, int32s(0, 1, 2), b"\xff\xfe"),
+    "a character in two values": malformed(pa.string(), 2, int32s(0, 1, 2), "é".encode()),
+    "descending offsets in ASCII": malformed(pa.string(), 3, int32s(0, 3, 2, 8), b"abcdefgh"),
+    "not UTF-8 after ASCII": malformed(
+        pa.string(), 1, int32s(0, 2**21), b"a" * (2**21 - 1) + b"\xff"
+    ),
     "index beyond the dictionary": pa.DictionaryArray.from_arrays(
         pa.array([0, 1_000_000], pa.int32()), pa.array(["a"]), safe=False
     ),
@@ -333,6 +361,23 @@ def test_spark_reads_the_rows(spark: SparkSession) -> None:
         assert frame.alias("a").join(frame.alias("b"), "id").count() == 3
         plan = frame._jdf.queryExecution().toString()
     assert "secret" not in plan
+
+
+@pytest.mark.parametrize(
+    ("rows", "tasks"),
+    [(12, 4), (-1, 8), (0, 8), (10**9, 8)],
+    ids=["few rows", "unknown", "zero stands for unknown", "many rows"],
+)
+def test_spark_combines_parts_to_tasks(spark: SparkSession, rows: int, tasks: int) -> None:
+    spark.conf.set("spark.sql.leafNodeDefaultParallelism", "2")
+    try:
+        with serving({("main", "orders"): Served(ORDERS * 4, rows=rows)}) as server:
+            frame = read(spark, server)
+            assert frame.rdd.getNumPartitions() == tasks
+            assert sorted(row.id for row in frame.collect()) == sorted([1, 2, 3] * 4)
+            assert len(frame.limit(3).collect()) == 3
+    finally:
+        spark.conf.unset("spark.sql.leafNodeDefaultParallelism")
 
 
 def test_format_is_found_without_registration(spark: SparkSession) -> None:

@@ -9,8 +9,7 @@ executors may have no tamis. Numbers are 4 bytes, the most significant first.
                       the length of an error, the error in UTF-8; 0 if there is none
 
 The rows count only if no error follows them. The program ends when the socket is closed. One thread
-reads from the server while another one sends rows, so that neither the server nor the executor waits
-for the other.
+reads from the server while another one sends rows, so that neither waits for the other.
 """
 
 import os

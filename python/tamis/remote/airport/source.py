@@ -15,9 +15,9 @@ import pyarrow.flight as flight
 from tamis.expr.nodes import Expr
 from tamis.remote import masking, parquet_task
 from tamis.remote.airport import flight_task
-from tamis.remote.airport.combined_tasks import combined
 from tamis.remote.airport.catalog import AirportTable, find_table, known_rows
 from tamis.remote.airport.column_statistics import column_statistics, duckdb_type
+from tamis.remote.airport.combined_tasks import combined
 from tamis.remote.airport.connection import Connection
 from tamis.remote.airport.endpoints import declares, exact_filters, read_endpoints
 from tamis.remote.airport.file_locations import file_uris, is_file_location, spark_uri

@@ -44,9 +44,10 @@ final class RemoteScan(val table: RemoteTable, request: RemoteRequest, known: Re
     AskTasks(table, ofQuery, known.label, tasks)
 
   /** Tasks of the size that Spark gives to tasks that read files, and at least two for each core,
-    * in case the parts differ in size. None: the size of the table is unknown.
+    * in case the parts differ in size. None: the size of the table is unknown. Some servers report
+    * zero rows for what they do not know.
     */
-  private def tasks: Option[Long] = known.rows.map { rows =>
+  private def tasks: Option[Long] = known.rows.filter(_ > 0).map { rows =>
     val conf = SQLConf.get
     val cores = conf
       .getConf(SQLConf.LEAF_NODE_DEFAULT_PARALLELISM)
