@@ -19,7 +19,7 @@ import socket
 import sys
 import threading
 import traceback
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import closing, suppress
 from typing import Any
 
@@ -61,7 +61,7 @@ def blocks(connection: socket.socket) -> Iterator[bytes]:
             yield block
 
 
-def ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def ahead(batches: Iterator[pa.RecordBatch]) -> Generator[pa.RecordBatch]:
     """Yield batches that another thread reads. If this generator is closed, that thread ends."""
     read: queue.Queue[pa.RecordBatch | BaseException | None] = queue.Queue(BATCHES_AHEAD)
     is_closed = threading.Event()

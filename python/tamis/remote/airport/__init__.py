@@ -7,6 +7,7 @@ sendable_filters   the filters that are sent
 endpoints          the parts of a table, and the filters that a server has applied exactly
 file_locations     endpoints that refer to Parquet files
 column_statistics  bounds of columns
-flight_task        reading one endpoint, on executors
+flight_task        reading endpoints, on executors
+combined_tasks     fewer tasks, which read several endpoints
 source             a table as a remote source
 """

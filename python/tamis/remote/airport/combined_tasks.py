@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import groupby, pairwise
+from itertools import pairwise
 
 from tamis.remote.airport.flight_task import FlightTask
 from tamis.remote.executor import Task
@@ -36,15 +36,14 @@ def combined(tasks: Sequence[Task], count: int | None) -> Sequence[Task]:
 def _combined(tasks: Sequence[Task]) -> list[Task]:
     """Combine neighbors of the same location."""
     found: list[Task] = []
-    for connection, some in groupby(tasks, _connection):
-        neighbors = list(some)
-        if connection is None:
-            found += neighbors
+    for task in tasks:
+        last = found[-1] if found else None
+        if (
+            isinstance(task, FlightTask)
+            and isinstance(last, FlightTask)
+            and (task.location, task.headers) == (last.location, last.headers)
+        ):
+            found[-1] = replace(last, tickets=[*last.tickets, *task.tickets])
         else:
-            tickets = [each for task in neighbors for each in task.tickets]
-            found.append(replace(neighbors[0], tickets=tickets))
+            found.append(task)
     return found
-
-
-def _connection(task: Task) -> tuple[str, list[tuple[bytes, bytes]]] | None:
-    return (task.location, task.headers) if isinstance(task, FlightTask) else None
