@@ -1,8 +1,8 @@
 """`python -m bench.flight`: read a table over Arrow Flight, with Spark and with pyarrow alone.
 
 `python -m tamis serve-airport` serves the table from a process of its own. pyarrow reads the
-streams, as many at a time as Spark has threads (`--streams`), and drops the batches. Spark reads
-all columns of all rows through `tamis.read_airport` in three ways:
+streams, as many at a time as Spark has threads (`--streams`), over one connection, and drops the
+batches. Spark reads all columns of all rows through `tamis.read_airport` in three ways:
 
     batches    the scan alone: its tasks drop the columnar batches, as pyarrow does
     noop       into the writer `noop`, for which Spark makes a row of the values
