@@ -4,7 +4,7 @@ import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
 import io.tamis.functions.TableFunctions
 import io.tamis.maintenance.IdleMaintenance
-import io.tamis.planning.PlanningMetrics
+import io.tamis.planning.{PlanningMetrics, Rehearsal}
 import io.tamis.report.{Audit, ScanHistory}
 import io.tamis.rules.filters.{
   AddImpliedFilters,
@@ -55,7 +55,7 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
 class TamisExtensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
     TamisConf.register
-    SidecarSupervisor.warmUp(TamisConf.ofApplication(SidecarPython.sparkConf))
+    SidecarSupervisor.warmUp(TamisConf.ofApplication(SidecarPython.sparkConf), Rehearsal.of(_))
     TableFunctions.register(extensions)
     extensions.injectPreCBORule { session =>
       ScanHistory.listenTo(session.sparkContext)

@@ -79,14 +79,18 @@ object SidecarSupervisor {
     *
     * @param conf
     *   the confs that the application was started with
+    * @param ready
+    *   called in the background once the sidecar has started
     * @return
     *   the run of the sidecar, once it has begun; None in the mode Off, which needs none
     */
-  def warmUp(conf: SQLConf): Option[Future[Run]] =
+  def warmUp(conf: SQLConf, ready: Sidecar => Unit = _ => ()): Option[Future[Run]] =
     Option.unless(TamisConf.mode(conf) == Mode.Off)(background.submit { () =>
       privateDirectory
       val python = SidecarPython.choose(TamisConf.python(conf))
-      synchronized(run.getOrElse(launch(python, TamisConf.startTimeoutMs(conf))))
+      val started = synchronized(run.getOrElse(launch(python, TamisConf.startTimeoutMs(conf))))
+      started.future.thenAccept(ready(_))
+      started
     })
 
   /** Forgets every failure and restarts the sidecar. For callers that have fixed the cause. */

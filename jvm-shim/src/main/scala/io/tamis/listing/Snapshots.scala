@@ -35,8 +35,8 @@ object Snapshots {
 
   /** Writes the snapshot of the listing into the directory unless it is there already. */
   def ensure(listing: Listing, directory: Path): Unit = synchronized {
-    val paths = Seq(groupsPath(listing, directory), filesPath(listing, directory))
-    if (onDisk.get(listing.fingerprint) != directory || !paths.forall(Files.exists(_))) {
+    val exists = paths(listing, directory).forall(Files.exists(_))
+    if (onDisk.get(listing.fingerprint) != directory || !exists) {
       write(listing, directory)
       onDisk.put(listing.fingerprint, directory)
       while (onDisk.size > Remembered) {
@@ -54,6 +54,10 @@ object Snapshots {
     atomically(groupsPath(listing, directory))(writeGroups(listing, _))
     atomically(filesPath(listing, directory))(writeFiles(listing, _))
   }
+
+  /** The files of the snapshot of the listing. */
+  def paths(listing: Listing, directory: Path): Seq[Path] =
+    Seq(groupsPath(listing, directory), filesPath(listing, directory))
 
   private def groupsPath(listing: Listing, directory: Path): Path =
     directory.resolve(s"${listing.fingerprint}.groups.arrow")
