@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -86,12 +87,47 @@ def test_index_that_cannot_be_written_is_kept_in_the_cache(
     assert str(tmp_path / "cache") in str(tamis.index(spark, path).describe())
 
 
+def test_table_that_was_dropped_is_not_brought_back(
+    spark: SparkSession, path: str, tmp_path: Path
+) -> None:
+    spark.conf.set("spark.tamis.index.auto.idleTime", "3s")
+    assert query(spark, path) == [FILES, FILES]
+    shutil.rmtree(path)
+    before = set(shim_in(spark._jvm).warnings())
+    time.sleep(12)
+    assert not Path(path).exists()
+    assert set(shim_in(spark._jvm).warnings()) == before
+    assert kinds(tmp_path) == []
+
+
+def test_guards_of_the_session_do_not_stop_maintenance(
+    spark: SparkSession, path: str, tmp_path: Path
+) -> None:
+    assert query(spark, path) == [FILES, FILES]
+    spark.conf.set("spark.tamis.requireFilter", "*")
+    wait_for(lambda: len(kinds(tmp_path)) == 3)
+    assert {step["problem"] for step in steps(tmp_path)} == {None}
+
+
+def test_session_of_the_user_stays_the_default(
+    spark: SparkSession, path: str, tmp_path: Path
+) -> None:
+    classes = spark._jvm.org.apache.spark.sql.classic.SparkSession
+    before = classes.getDefaultSession().get()
+    assert query(spark, path) == [FILES, FILES]
+    wait_for(lambda: len(kinds(tmp_path)) == 3)
+    assert classes.getDefaultSession().get().equals(before)
+    assert spark.range(3).count() == 3
+
+
 def test_without_a_budget_only_footers_are_read(
     spark: SparkSession, path: str, tmp_path: Path
 ) -> None:
     spark.conf.set("spark.tamis.index.auto.maxReadSize", "0b")
     assert query(spark, path) == [FILES, FILES]
     wait_for(lambda: len(kinds(tmp_path)) == 1)
+    assert kinds(tmp_path) == [("build", None, None)]
+    time.sleep(3)
     assert kinds(tmp_path) == [("build", None, None)]
     recorded = tamis.index(spark, path).describe().to_dict()["recorded"]
     assert recorded == []
@@ -107,15 +143,19 @@ def test_job_of_a_user_ends_maintenance(spark: SparkSession, path: str, tmp_path
     wait_for(lambda: len(kinds(tmp_path)) == 3)
 
 
+def warned(spark: SparkSession) -> int:
+    """Return how many warnings of this driver are about maintenance."""
+    return sum("while the driver was idle" in w for w in shim_in(spark._jvm).warnings())
+
+
 def test_python_that_cannot_maintain_costs_one_warning(
     spark: SparkSession, path: str, tmp_path: Path
 ) -> None:
     assert query(spark, path) == [FILES, FILES]
     spark.conf.set("spark.tamis.python", "/nonexistent/python")
     try:
-        wait_for(
-            lambda: any("while the driver was idle" in w for w in shim_in(spark._jvm).warnings())
-        )
+        wait_for(lambda: warned(spark) > 0)
+        assert warned(spark) == 1
     finally:
         spark.conf.unset("spark.tamis.python")
     assert kinds(tmp_path) == []

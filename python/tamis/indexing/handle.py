@@ -487,9 +487,25 @@ class Index:
         is_known = held is not None or self._requested(listing) is not None
         return State(table, held, files, is_current, is_known)
 
-    def is_writable(self) -> bool:
-        """Return whether the index can be written where it belongs."""
-        return self._store(self._list()).is_writable()
+    def needs_another_place(self) -> bool:
+        """Return whether there is no index, none can be written, and queries look elsewhere.
+
+        Queries look into the cache directory for indexes of Parquet files, unless
+        `spark.tamis.index.auto` is off.
+        """
+        listing = self._list()
+        store = self._store(listing)
+        return (
+            self._automatic_location(listing) is not None
+            and store.stamp() is None
+            and not store.is_writable()
+        )
+
+    def require_writable(self) -> None:
+        """Raise StatisticsIndexError if the index cannot be written where it is."""
+        store = self._store(self._list())
+        if not store.is_writable():
+            raise _not_writable(store.uri)
 
     def drop(self) -> None:
         """Remove the index, and the list of what it recorded, from which `refresh` restores it.
@@ -639,10 +655,7 @@ class Index:
         try:
             yield
         except OSError as problem:
-            raise StatisticsIndexError(
-                f"the index cannot be written to {store.uri} ({problem}): make this directory "
-                "writable, or set spark.tamis.index.location to a writable directory"
-            ) from problem
+            raise _not_writable(f"{store.uri} ({problem})") from problem
 
     def _finish(self, listing: TableListing, store: Store, before: Pointer | None) -> None:
         """Clean up after a commit, and let the session see it."""
@@ -695,6 +708,13 @@ def _automatic(listing: TableListing, location: str) -> _Automatic | None:
     except (OSError, StatisticsIndexError):
         return None
     return None if pointer is None or files is None else _Automatic(store, pointer, files)
+
+
+def _not_writable(where: str) -> StatisticsIndexError:
+    return StatisticsIndexError(
+        f"the index cannot be written to {where}: make this directory writable, or set "
+        "spark.tamis.index.location to a writable directory"
+    )
 
 
 def _require_library(spec: RecordingSpec) -> None:

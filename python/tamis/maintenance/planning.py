@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
     from pyspark.sql.readwriter import DataFrameReader
 
-__all__ = ["maintain", "maintain_index", "past_scans", "planned", "run", "writable"]
+__all__ = ["maintain", "maintain_index", "past_scans", "placed", "planned", "run"]
 
 _HISTORY: Final = "spark.tamis.history.location"
 _INT96: Final = "INT96"
@@ -49,9 +49,9 @@ def maintain(
        Bloom filters or value lists that would help them, if the scans lost more than it costs to
        read the columns once: see docs/statistics_index.md.
 
-    If the index cannot be written where it belongs, for example because the directory of the table
-    is read-only, it is written to the cache directory of this user, for the drivers of this user on
-    this machine.
+    If a Parquet table has no index, and none can be written where it belongs, for example because
+    the directory of the table is read-only, the index is written to the cache directory of this
+    user, for the drivers of this user on this machine.
 
     Nothing is recorded twice. You can run it again at any time: if there is nothing to do, it only
     lists the table and reads the history.
@@ -76,28 +76,25 @@ def maintain_index(
     index: Index, *, dry_run: bool = False, history: str | os.PathLike[str] | None = None
 ) -> Maintenance:
     """Maintain an index: see `maintain`."""
-    if not dry_run:
-        index = writable(index)
+    index = placed(index)
     state = index.state()
     plan = planned(index, state, past_scans(index.spark, history))
     if dry_run or not plan.worthwhile:
         return plan
     started = time.perf_counter()
+    index.require_writable()
     run(index, state, plan.worthwhile)
     return replace(plan, seconds=time.perf_counter() - started)
 
 
-def writable(index: Index) -> Index:
-    """Return the index where it can be written: where it belongs, or else in the cache directory.
+def placed(index: Index) -> Index:
+    """Return the index where it is or can be written: where it belongs, or in the cache directory.
 
     Raises:
         StatisticsIndexError: The table cannot be listed.
     """
-    if not index.is_writable():
-        location = maintained_location(cache_location(index.spark))
-        if location is not None:
-            return index.at(location)
-    return index
+    location = maintained_location(cache_location(index.spark))
+    return index.at(location) if location is not None and index.needs_another_place() else index
 
 
 def planned(index: Index, state: State, scans: pa.Table) -> Maintenance:
@@ -188,6 +185,9 @@ def _step_of_files(state: State, sizes: Sizes, whole: int) -> Step:
             for (name, kind), number in sizes.items()
             if fold(name) in floating or kind == _INT96
         )
+        for entry in () if state.held is None else state.held.entries:
+            if not entry.fills_gap:  # is recorded of these files too
+                gaps += _bytes_of_column(entry.path, sizes, whole, fold)
     found = state.staleness
     if found is None or not state.is_current:
         return Step("build", len(files), gaps, added=len(files))
@@ -222,6 +222,16 @@ def _bytes_of(each: Proposal, sizes: Sizes, whole: int, fold: Callable[[str], st
         for (name, _), number in sizes.items()
         if any(fold(name) == column or fold(name).startswith(f"{column}.") for column in columns)
     )
+
+
+def _bytes_of_column(
+    path: tuple[str, ...] | None, sizes: Sizes, whole: int, fold: Callable[[str], str]
+) -> int:
+    """Return the bytes of a column in all files; of an expression, those of all columns."""
+    if path is None:
+        return whole
+    wanted = fold(".".join(path))
+    return sum(number for (name, _), number in sizes.items() if fold(name) == wanted)
 
 
 def _step_of(each: Proposal, files: int, read: int) -> Step:

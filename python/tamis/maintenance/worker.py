@@ -14,6 +14,7 @@ import os
 import sys
 import threading
 import types
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -23,7 +24,7 @@ import msgspec
 from tamis.errors import TamisError
 from tamis.indexing.build.spark_errors import causes
 from tamis.jar import shim_in
-from tamis.maintenance.planning import past_scans, planned, run, writable
+from tamis.maintenance.planning import past_scans, placed, planned, run
 from tamis.maintenance.steps import Step
 from tamis.scan_history import maintenance_log
 from tamis.scan_history.log import default_location
@@ -32,10 +33,12 @@ from tamis.scan_history.schema import SCHEMA
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from tamis.indexing.handle import State
+
 __all__ = ["Order", "maintain_for"]
 
-#: Jobs of maintenance have this local property, by which the driver recognizes them.
-_PROPERTY: Final = "spark.tamis.maintenance"
+#: How much lower the priority of this process is than that of the driver.
+_NICE: Final = 10
 
 
 class Order(msgspec.Struct, frozen=True):
@@ -65,14 +68,25 @@ class Run:
         return int(self._java_run.bytesLeft())
 
     def cost(self) -> tuple[float, int]:
-        """Return the CPU seconds and the bytes of the jobs since the last call."""
+        """Return the seconds of tasks and the bytes of the jobs since the last call."""
         nanos, read = self._java_run.takeCost()
         return nanos / 1e9, int(read)
+
+    def report(self, problem: str) -> None:
+        """Tell the driver that a step has failed."""
+        self._java_run.failed(problem)
 
 
 def attach(order: Order) -> tuple[SparkSession, Run]:
     """Return a session of the driver in whose environment this process runs."""
     from pyspark import SparkConf, SparkContext
+
+    class Attached(SparkContext):
+        """The context of the driver, which this process never stops, whatever fails."""
+
+        def stop(self) -> None:
+            pass
+
     from pyspark.java_gateway import launch_gateway
     from pyspark.sql import SparkSession
 
@@ -86,12 +100,13 @@ def attach(order: Order) -> tuple[SparkSession, Run]:
         java_session.sparkContext()
     )
     conf = SparkConf(_jconf=java_context.getConf())
-    context = SparkContext(conf=conf, gateway=gateway, jsc=java_context)
+    context = Attached(conf=conf, gateway=gateway, jsc=java_context)
     # otherwise the session would become the default of the driver
     SparkSession._instantiatedSession = types.SimpleNamespace(_sc=context)  # type: ignore[assignment]
     session = SparkSession(context, java_session)
     SparkSession._instantiatedSession = session
-    context.setLocalProperty(_PROPERTY, order.run)
+    # by this group, the driver recognizes the jobs of this run
+    context.setJobGroup(order.run, f"tamis: maintenance of the index of {order.table}", True)
     return session, Run(java_run)
 
 
@@ -105,16 +120,24 @@ def maintain_for(spark: SparkSession, order: Order, run_of_driver: Run) -> None:
 
     folder = Path(order.history) if order.history else default_location()
     scans = past_scans(spark, folder) if order.keeps_history else SCHEMA.empty_table()
-    index = writable(Index(spark, order.table))
+    index = placed(Index(spark, order.table))
     done: set[Step] = set()
     while True:
         state = index.state()
         left = run_of_driver.bytes_left()
-        steps = [step for step in planned(index, state, scans).worthwhile if step not in done]
+        if _is_of_others(state):
+            return
         # a new index without bounds from rows reads footers only
-        affordable = [step for step in steps if step.action == "build" or step.read_bytes <= left]
+        affordable = [
+            step
+            for step in planned(index, state, scans).worthwhile
+            if step not in done
+            and (step.read_bytes <= left or (step.action == "build" and not state.is_known))
+        ]
         if not affordable:
             return
+        if not done:
+            index.require_writable()
         step = affordable[0]
         done.add(step)
         started, problem = datetime.now(UTC), None
@@ -144,17 +167,34 @@ def maintain_for(spark: SparkSession, order: Order, run_of_driver: Run) -> None:
                 },
             )
         if problem is not None:
-            return
+            run_of_driver.report(f"{step} ({problem})")
+            if step.action != "record":
+                return
+
+
+def _is_of_others(state: State) -> bool:
+    """Return whether a session with other settings built the index, for which it is right.
+
+    Drivers with different settings would otherwise replace the index of each other all the time.
+    """
+    held = state.held
+    if held is None or state.is_current:
+        return False
+    other_case = held.pointer.case_sensitive != state.table.listing.case_sensitive
+    return other_case or any(entry.key is not None for entry in held.entries)
 
 
 def main() -> None:
     """Execute the order on standard input."""
     # Ctrl-C in the terminal of the driver is not for this process, which would cancel all jobs.
     os.setsid()
+    os.nice(_NICE)
     order = msgspec.json.decode(sys.stdin.readline(), type=Order)
     threading.Thread(target=_end_with_the_driver, daemon=True).start()
     spark, run_of_driver = attach(order)
-    maintain_for(spark, order, run_of_driver)
+    # a table that is gone, or whose index cannot be written, is none of the user's concern
+    with suppress(TamisError):
+        maintain_for(spark, order, run_of_driver)
     sys.stdout.flush()
     os._exit(0)  # without the end of the gateway, which belongs to the driver
 

@@ -106,12 +106,17 @@ def _saved(step: dict[str, Any], scans: list[dict[str, Any]]) -> tuple[int, int]
         ruled_out = [
             conjunct["pruned_files"] or 0
             for conjunct in scan["conjuncts"] or ()
-            if step["name"] in (conjunct["columns"] or ()) or step["name"] in conjunct["sql"]
+            if _concerns(step["name"], conjunct)
         ]
         if ruled_out:
             count += 1
             files += max(ruled_out)
     return count, files
+
+
+def _concerns(name: str, conjunct: dict[str, Any]) -> bool:
+    """Return whether a conjunct is about a column, or has the SQL of an expression in it."""
+    return name in (conjunct["columns"] or ()) or ("(" in name and name in conjunct["sql"])
 
 
 def _left_out(scan: dict[str, Any]) -> int:

@@ -27,7 +27,11 @@ from tamis.indexing.automatic.automatic_indexes import AutomaticIndexes, Unindex
 from tamis.indexing.format.layout import index_uri
 from tamis.indexing.problems import IndexMissing, IndexUnusable, refresh_command
 from tamis.indexing.read import freshness
-from tamis.indexing.read.automatic_location import location_of, maintained_location
+from tamis.indexing.read.automatic_location import (
+    has_maintained,
+    location_of,
+    maintained_location,
+)
 from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.open_indexes import Indexes, OpenIndex
@@ -151,6 +155,7 @@ class ParquetTables:
     def __init__(self, indexes: Indexes | None = None) -> None:
         self._indexes = indexes or Indexes()
         self._automatic_open = Indexes()
+        self._maintained_open = Indexes()
         self._automatic = AutomaticIndexes(self._automatic_open.forget)
         self._snapshots: OrderedDict[tuple[object, ...], Snapshot] = OrderedDict()
         # The key contains ids of objects, so the entry keeps these objects alive with the match.
@@ -277,29 +282,29 @@ class ParquetTables:
         usable: dict[int, OpenIndex] = {}
         for candidates, location in _maintained_roots(request, snapshot):
             for root in candidates:
-                index = self._cached_index(request, root, location)
+                index = self._cached_index(self._maintained_open, request, root, location)
                 if index is not None:
                     if index.pointer.case_sensitive == request.table.case_sensitive:
                         usable[id(index)] = index
                     break
         for root, location in _automatic_roots(request, snapshot).values():
-            index = self._cached_index(request, root, location)
+            index = self._cached_index(self._automatic_open, request, root, location)
             if index is not None:
                 usable[id(index)] = index
         return tuple(usable.values())
 
-    def _cached_index(self, request: ScanRequest, root: str, location: str) -> OpenIndex | None:
+    def _cached_index(
+        self, indexes: Indexes, request: ScanRequest, root: str, location: str
+    ) -> OpenIndex | None:
         """Return an index in the cache directory. Removes it if it is damaged."""
         self._automatic.note_use(root, location)
-        outcome = self._automatic_open.find(
-            root, location, {}, request.cache_directory, request.index.epoch
-        )
+        outcome = indexes.find(root, location, {}, request.cache_directory, request.index.epoch)
         if not isinstance(outcome, OpenIndex) or outcome.reading is not None:
             return None
         problems = [each.problem for each in (outcome.statistics, outcome.row_groups)]
         if any(each is not None and each.code == "index.damaged" for each in problems):
             self._automatic.discard(root, location, outcome.pointer.checksum)
-            self._automatic_open.forget(root, location)
+            indexes.forget(root, location)
             return None
         return outcome
 
@@ -478,8 +483,10 @@ def _maintained_roots(
     """Yield where maintenance may have put an index for each root of a request: see `maintain`."""
     wanted, roots = request.index.automatic, request.table.roots
     is_possible = request.index.enabled and request.reading is None and len(roots) <= _MAX_ROOTS
+    if wanted is None or not is_possible or not has_maintained(request.cache_directory):
+        return
     location = maintained_location(request.cache_directory)
-    if wanted is None or not is_possible or location is None:
+    if location is None:
         return
     for root in roots:
         yield _candidates(root, snapshot), location

@@ -7,7 +7,7 @@ Tables are read as if those of all segments were one.
 
 from __future__ import annotations
 
-import secrets
+import os
 import tempfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -73,6 +73,8 @@ YOUNG = timedelta(hours=1)
 #: Size and modification time (ns) of each pointer file; None: it does not exist.
 Stamp: TypeAlias = tuple[tuple[int, int] | None, ...]
 _PIECE = 1 << 22  # bytes
+# The file that `is_writable` writes and removes.
+_PROBE = ".probe"
 # Files that are read at the same time.
 _CONCURRENT = 8
 _small_objects = SmallObjects()
@@ -122,15 +124,25 @@ class Store:
 
     def is_writable(self) -> bool:
         """Return whether an index can be written, by writing a small file and removing it."""
-        probe = self._inside(f".probe-{secrets.token_hex(8)}")
+        probe = self._inside(_PROBE)
         try:
-            self.file_system.create_dir(self.path)
+            self._require_table()
+            make_directory(self.file_system, self.path)
             with self.file_system.open_output_stream(probe) as stream:
                 stream.write(b"tamis")
-            self.file_system.delete_file(probe)
+            with suppress(FileNotFoundError):  # another process has removed it
+                self.file_system.delete_file(probe)
         except OSError:
             return False
         return True
+
+    def _require_table(self) -> None:
+        """Raise FileNotFoundError if the directory of the table is gone.
+
+        Creating it again, for the index in it, would bring back a table that was dropped.
+        """
+        if self.location is None and isinstance(self.file_system, pafs.LocalFileSystem):
+            os.stat(self.path.rpartition("/")[0])
 
     # --- reading ------------------------------------------------------------------------------
 
@@ -422,6 +434,7 @@ class Store:
             more: Further tables, by name.
             raw: The content of further files, by name.
         """
+        self._require_table()
         directory = new_segment()
         make_directory(self.file_system, self._inside(directory))
         checksums: dict[str, Checksums] = {}
@@ -441,7 +454,12 @@ class Store:
         return Segment(directory, len(files), len(row_groups), data)
 
     def commit(self, pointer: Pointer) -> None:
-        """Replace the pointer, in one step."""
+        """Replace the pointer, in one step.
+
+        Raises:
+            OSError: It cannot be written, or the directory of the table is gone.
+        """
+        self._require_table()
         write_whole(self.file_system, seal(pointer), self._inside(POINTER))
         self._remove_visible_index()
 

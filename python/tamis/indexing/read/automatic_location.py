@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 from pathlib import Path
 from typing import Final
 from urllib.parse import quote
@@ -13,10 +14,12 @@ from tamis._version import __version__
 from tamis.indexing.format.layout import FORMAT
 from tamis.indexing.read.cache import private_directory
 
-__all__ = ["location_of", "maintained_location"]
+__all__ = ["has_maintained", "location_of", "maintained_location"]
 
 #: Instead of the schema, which an index of maintenance has in its pointer.
 _MAINTAINED: Final = "maintained"
+
+_VERSION: Final = f"automatic-{__version__}-{FORMAT}"
 
 
 def location_of(cache_directory: str | None, schema: str, case_sensitive: bool) -> str | None:
@@ -34,13 +37,15 @@ def location_of(cache_directory: str | None, schema: str, case_sensitive: bool) 
     base = Path(cache_directory or platformdirs.user_cache_dir("tamis"))
     if not base.is_absolute() and not cache_directory:
         return None  # a user without a home directory
-    text = f"{schema}\n{case_sensitive}"
-    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
     try:
-        directory = private_directory(base, f"automatic-{__version__}-{FORMAT}", digest)
+        directory = private_directory(base, _VERSION, _digest(schema, case_sensitive))
         return None if directory is None else "file:" + quote(str(directory.resolve()))
     except (OSError, UnicodeError):
         return None
+
+
+def _digest(schema: str, case_sensitive: bool) -> str:
+    return hashlib.sha256(f"{schema}\n{case_sensitive}".encode()).hexdigest()[:16]
 
 
 def maintained_location(cache_directory: str | None) -> str | None:
@@ -53,3 +58,13 @@ def maintained_location(cache_directory: str | None) -> str | None:
         cache_directory: As for `location_of`.
     """
     return location_of(cache_directory, _MAINTAINED, False)
+
+
+def has_maintained(cache_directory: str | None) -> bool:
+    """Return whether there may be such indexes: most users have none."""
+    base = Path(cache_directory or platformdirs.user_cache_dir("tamis"))
+    try:
+        with os.scandir(base / _VERSION / _digest(_MAINTAINED, False)) as entries:
+            return next(entries, None) is not None
+    except (OSError, UnicodeError):
+        return False

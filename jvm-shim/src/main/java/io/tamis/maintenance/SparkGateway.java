@@ -5,6 +5,7 @@ import org.apache.spark.SparkConf;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.python.Py4JServer;
 import org.apache.spark.api.python.PythonUtils;
+import org.apache.spark.sql.classic.SparkSession;
 
 /**
  * A gateway through which a Python process runs jobs in this driver, as PySpark does.
@@ -31,6 +32,11 @@ final class SparkGateway {
 
   void close() {
     server.shutdown();
+  }
+
+  /** A session with the same settings and temporary functions. */
+  static SparkSession copy(SparkSession session) {
+    return session.cloneSession();
   }
 
   /** Waits until the listeners have received all events so far. */

@@ -1,6 +1,6 @@
 package io.tamis.listing
 
-import scala.util.control.NonFatal
+import io.tamis.bridge.AnyFailure
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -35,7 +35,8 @@ object PartitionPredicate {
     * one side is, so one of the two implied predicates holds, provided that both sides imply one.
     */
   def impliedBy(conjunct: Expression, partitionSchema: StructType): Option[Expression] =
-    if (partitionSchema.isEmpty) None
+    // Spark's own scan does not look into a conjunct that may give another value each time
+    if (partitionSchema.isEmpty || !conjunct.deterministic) None
     else impliedBy(conjunct, isPartitionOnly(_, partitionSchema))
 
   /** The same with another test of what is over partition columns alone. */
@@ -60,16 +61,20 @@ object PartitionPredicate {
 
   /** Which of these rows satisfy the predicate. None if its evaluation raises for one of them: then
     * Spark evaluates it on the rows of the files, where it raises as in plain Spark.
+    *
+    * @param among
+    *   the rows to look at; the others count as not satisfying it
     */
   def onEach(
       predicate: Expression,
       partitionSchema: StructType,
-      rows: Array[InternalRow]
+      rows: Array[InternalRow],
+      among: Int => Boolean = _ => true
   ): Option[Array[Boolean]] =
     try {
       val test = of(Seq(predicate), partitionSchema)
-      Some(rows.map(test))
-    } catch { case NonFatal(_) => None }
+      Some(rows.indices.map(i => among(i) && test(rows(i))).toArray)
+    } catch { case AnyFailure(_) => None }
 
   private def bind(e: Expression, partitionSchema: StructType): Expression = e.transform {
     case a: AttributeReference =>

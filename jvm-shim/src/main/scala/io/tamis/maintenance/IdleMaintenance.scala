@@ -37,7 +37,7 @@ final class IdleMaintenance private (context: SparkContext) extends QueryListene
   private val stops = mutable.LinkedHashMap.empty[String, Int]
 
   private lazy val watch = {
-    val watch = new JobWatch(() => interrupt())
+    val watch = new JobWatch(() => interrupt(), id => running.exists(_.id == id), cancel)
     context.addSparkListener(watch)
     watch
   }
@@ -45,7 +45,9 @@ final class IdleMaintenance private (context: SparkContext) extends QueryListene
   private var atBeginning = Cost.none
   @volatile private var running: Option[MaintenanceRun] = None
 
+  @volatile private var hasStarted = false
   private lazy val thread = {
+    hasStarted = true
     val thread = new ScheduledThreadPoolExecutor(1, Daemons.factory("tamis-maintenance"))
     thread.scheduleWithFixedDelay(() => look(), TickMs, TickMs, TimeUnit.MILLISECONDS)
     thread
@@ -67,10 +69,8 @@ final class IdleMaintenance private (context: SparkContext) extends QueryListene
 
   override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = {
     running.foreach(_.stop())
-    if (watchesJobs) thread.shutdownNow(): Unit
+    if (hasStarted) thread.shutdownNow(): Unit
   }
-
-  private def watchesJobs: Boolean = synchronized(due.nonEmpty || notBefore.nonEmpty)
 
   /** Maintains a table, if it is time. */
   private def look(): Unit = quietly {
@@ -79,11 +79,12 @@ final class IdleMaintenance private (context: SparkContext) extends QueryListene
 
   /** The table to maintain next, if any. */
   private def ready: Option[(String, ClassicSession)] = synchronized {
-    val (now, idle) = (System.nanoTime(), watch.idleNanos)
+    val (now, idle) = (System.nanoTime(), idleNanos)
     due.filterInPlace((_, session) => Option(session.get).exists(!_.sparkContext.isStopped))
     def mayRun(session: ClassicSession): Boolean = {
       val conf = session.sessionState.conf
-      isOn(conf) && idle >= millis(TamisConf.indexAutoIdleTimeMs(conf)) && left(conf).cpuNanos > 0
+      isOn(conf) && left(conf).nanos > 0 &&
+      idle.exists(_ >= millis(TamisConf.indexAutoIdleTimeMs(conf)))
     }
     due.iterator
       .filter { case (table, _) => notBefore.get(table).forall(now - _ >= 0) }
@@ -93,40 +94,52 @@ final class IdleMaintenance private (context: SparkContext) extends QueryListene
 
   private def maintain(table: String, session: ClassicSession): Unit = {
     val conf = session.sessionState.conf
-    val run = new MaintenanceRun(table, copyOf(session), () => watch.total, () => left(conf).bytes)
+    val run =
+      new MaintenanceRun(table, copyOf(session), conf, () => watch.total, () => left(conf).bytes)
     runs.synchronized(runs(run.id) = run)
     running = Some(run)
-    val guard = Daemons.thread("tamis-maintenance-budget") { () =>
-      while (running.contains(run)) {
-        if (left(conf).cpuNanos <= 0) interrupt()
-        Thread.sleep(TickMs)
+    // jobs of users may have started before `running` was set, or before the watch was registered
+    Daemons
+      .thread("tamis-maintenance-guard") { () =>
+        while (running.contains(run)) {
+          if (idleNanos.isEmpty) interrupt()
+          else if (left(conf).nanos <= 0) end(run, overBudget = true)
+          Thread.sleep(TickMs)
+        }
       }
-    }
-    guard.start()
+      .start()
     val problem =
       try run.execute()
       finally {
         running = None
         runs.synchronized(runs -= run.id)
-        cancelJobs()
+        watch.running.foreach(cancel)
       }
+    val isInterrupted = run.wasStopped && !run.wasOverBudget
     synchronized {
-      if (run.wasStopped) stops(table) = math.min(stops.getOrElse(table, 0) + 1, MostStops)
+      if (isInterrupted) stops(table) = math.min(stops.getOrElse(table, 0) + 1, MostStops)
       else {
         due -= table
         stops -= table
       }
-      val pause = stops.get(table).fold(Again)(FirstPause << _)
-      notBefore(table) = System.nanoTime() + pause
+      val others = if (problem.isDefined || run.wasOverBudget) Hour else Again
+      notBefore(table) = System.nanoTime() + stops.get(table).fold(others)(FirstPause << _)
       Seq(notBefore, stops).foreach { map =>
         while (map.size > MostDue) map.remove(map.head._1)
       }
     }
+    if (run.wasOverBudget)
+      Warnings.once(
+        "index:maintenance:budget",
+        s"maintenance of the index of $table was cancelled, because it exceeded " +
+          s"${TamisConf.indexAutoMaxCpuTimeMs.key} per hour. Raise this conf, or run " +
+          "tamis.maintain yourself."
+      )
     problem.foreach { why =>
       Warnings.once(
         "index:maintenance",
-        s"indexes could not be maintained while the driver was idle: $why. Queries are not " +
-          "affected. spark.tamis.index.auto=full needs a Python with pyspark and pyarrow on the " +
+        s"the index of $table could not be maintained while the driver was idle: $why. Queries are " +
+          "not affected. spark.tamis.index.auto=full needs a Python with pyspark and pyarrow on the " +
           "driver (spark.tamis.python) and on executors; spark.tamis.index.auto=footers turns " +
           "this off."
       )
@@ -144,13 +157,18 @@ final class IdleMaintenance private (context: SparkContext) extends QueryListene
     most - (watch.total - atBeginning)
   }
 
-  private def interrupt(): Unit = running.foreach { run =>
-    run.stop()
-    cancelJobs()
+  private def idleNanos: Option[Long] =
+    watch.idleNanos(context.statusTracker.getActiveJobIds().toSeq)
+
+  private def interrupt(): Unit = running.foreach(end(_, overBudget = false))
+
+  private def end(run: MaintenanceRun, overBudget: Boolean): Unit = {
+    run.stop(overBudget)
+    watch.running.foreach(cancel)
   }
 
-  private def cancelJobs(): Unit =
-    watch.running.foreach(job => Try(context.cancelJob(job, "maintenance of an index ends")))
+  private def cancel(job: Int): Unit =
+    Try(context.cancelJob(job, "maintenance of an index ends")): Unit
 }
 
 object IdleMaintenance {
@@ -164,6 +182,12 @@ object IdleMaintenance {
   private val Again = TimeUnit.MINUTES.toNanos(10)
   private val FirstPause = TimeUnit.SECONDS.toNanos(1)
   private val MostStops = 9
+
+  private val Quiet = Seq(
+    "spark.tamis.index.auto" -> "footers", // read what maintenance has written, but start nothing
+    "spark.tamis.history.enabled" -> "false",
+    "spark.tamis.audit" -> "0"
+  )
 
   private val listening = new OncePerContext
   private val runs = mutable.Map.empty[String, MaintenanceRun]
@@ -180,21 +204,28 @@ object IdleMaintenance {
     TamisConf.mode(conf) != Mode.Off && TamisConf.indexEnabled(conf) &&
       TamisConf.indexAutoName(conf) == "full"
 
-  /** The path or table whose index describes these files; None if maintenance leaves them alone. */
+  /** The path or table whose index describes these files; None if maintenance leaves them alone. Of
+    * a partition that is read by its path, it is the table.
+    */
   private def targetOf(files: PlannedFiles): Option[String] = {
     val roots = files.relation.location.rootPaths
     if (!FileFormats.isParquet(files.relation)) None
     else
-      files.catalogTable
-        .map(_.identifier.quotedString)
-        .orElse(Option.when(roots.size == 1)(roots.head.toString))
+      files.catalogTable.map(_.identifier.quotedString).orElse {
+        roots match {
+          case Seq(root) =>
+            val above = Iterator.iterate(root)(_.getParent).takeWhile(_ != null)
+            above.find(!_.getName.contains("=")).map(_.toString)
+          case _ => None
+        }
+      }
   }
 
-  /** A session with the same settings, whose queries are no queries of the user. */
+  /** A session with the same settings, which refuses, records and audits nothing. */
   private def copyOf(session: ClassicSession): ClassicSession = {
-    val copy = session.newSession()
-    session.conf.getAll.foreach { case (key, value) => Try(copy.conf.set(key, value)) }
-    copy.conf.set("spark.tamis.index.auto", "off")
+    val copy = SparkGateway.copy(session)
+    Quiet.foreach { case (key, value) => copy.conf.set(key, value) }
+    Seq("spark.tamis.requireFilter", "spark.tamis.assertPruned").foreach(copy.conf.unset(_))
     copy
   }
 

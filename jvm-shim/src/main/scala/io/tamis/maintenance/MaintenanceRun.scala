@@ -11,6 +11,7 @@ import java.util.concurrent.TimeUnit
 import scala.util.Try
 
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
+import org.apache.spark.sql.internal.SQLConf
 
 /** One run of maintenance of the index of a table, in a Python process that runs its jobs in this
   * driver.
@@ -19,6 +20,8 @@ import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
   *   the path or table
   * @param session
   *   the session of the jobs
+  * @param history
+  *   the confs of the user's session, of which those of the history count
   * @param cost
   *   what the jobs of maintenance have cost so far, in all runs
   * @param bytesLeft
@@ -27,14 +30,17 @@ import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 final class MaintenanceRun private[maintenance] (
     val table: String,
     val session: ClassicSession,
+    history: SQLConf,
     cost: () => Cost,
     left: () => Long
 ) {
-  private[maintenance] val id: String = UUID.randomUUID().toString
+  private[maintenance] val id: String = JobWatch.Prefix + UUID.randomUUID()
   private val before = cost()
   private var taken = before
   @volatile private var process: Option[Process] = None
   @volatile private var isStopped = false
+  @volatile private var isOverBudget = false
+  @volatile private var failure: Option[String] = None
 
   /** For the process: how many bytes may still be read. */
   def bytesLeft(): Long = left()
@@ -45,13 +51,22 @@ final class MaintenanceRun private[maintenance] (
     val now = cost()
     val since = now - taken
     taken = now
-    Array(since.cpuNanos, since.bytes)
+    Array(since.nanos, since.bytes)
   }
 
-  private[maintenance] def wasStopped: Boolean = isStopped
+  /** For the process: a step has failed. The first failure counts. */
+  def failed(why: String): Unit = if (failure.isEmpty) failure = Some(why)
 
-  /** Ends the process. Its jobs are cancelled by the caller. */
-  private[maintenance] def stop(): Unit = {
+  private[maintenance] def wasStopped: Boolean = isStopped
+  private[maintenance] def wasOverBudget: Boolean = isOverBudget
+
+  /** Ends the process. Its jobs are cancelled by the caller.
+    *
+    * @param overBudget
+    *   because its jobs have cost too much, and not because of a user
+    */
+  private[maintenance] def stop(overBudget: Boolean = false): Unit = {
+    if (!isStopped) isOverBudget = overBudget
     isStopped = true
     process.foreach(_.destroy())
   }
@@ -76,10 +91,12 @@ final class MaintenanceRun private[maintenance] (
         input.write((order + "\n").getBytes(UTF_8))
         input.flush()
       }
-      val errors = new String(started.getErrorStream.readAllBytes(), UTF_8)
+      // fails if the process is stopped
+      val errors = Try(new String(started.getErrorStream.readAllBytes(), UTF_8)).getOrElse("")
       started.waitFor()
       Try(input.close())
-      if (isStopped || started.exitValue == 0) None
+      if (isStopped) None
+      else if (started.exitValue == 0) failure
       else Some(s"$python ended with the exit code ${started.exitValue}: ${lastLine(errors)}")
     } finally {
       process.foreach(_.destroy())
@@ -91,13 +108,12 @@ final class MaintenanceRun private[maintenance] (
     text.linesIterator.map(_.trim).filter(_.nonEmpty).toSeq.lastOption.getOrElse("no message")
 
   private def order: String = {
-    val conf = session.sessionState.conf
     Json.text(
       Json.obj(
         "run" -> id,
         "table" -> table,
-        "keeps_history" -> TamisConf.historyEnabled(conf),
-        "history" -> TamisConf.historyLocation(conf)
+        "keeps_history" -> TamisConf.historyEnabled(history),
+        "history" -> TamisConf.historyLocation(history)
       )
     )
   }

@@ -224,13 +224,15 @@ object ScanPlanner {
     val within =
       table.purpose.within.getOrElse(FileSelection.all(listing(table, implied.map(_._2))))
     val groups = within.listing.groups.map(_.values)
-    val decided = implied.flatMap { case (filter, predicate) =>
-      PartitionPredicate.onEach(predicate, schema, groups).map((filter, predicate, _))
+    // in the order of the filters, each only on the partitions that are left, as Spark does
+    var left = Array.fill(groups.length)(true)
+    val decided = implied.filter { case (_, predicate) =>
+      val passes = PartitionPredicate.onEach(predicate, schema, groups, left(_))
+      passes.foreach(left = _)
+      passes.isDefined
     }
-    val exact = decided.collect { case (filter, predicate, _) if filter eq predicate => filter }
-    def matching(files: FileSelection) =
-      if (decided.isEmpty) files
-      else files.whereGroup(groups.indices.map(g => decided.forall(_._3(g))).toArray)
+    val exact = decided.collect { case (filter, predicate) if filter eq predicate => filter }
+    def matching(files: FileSelection) = if (decided.isEmpty) files else files.whereGroup(left)
     OnPartitions(matching(within), exact, () => matching(FileSelection.all(within.listing)))
   }
 

@@ -79,7 +79,7 @@ class PartitionPredicateSuite extends munit.FunSuite {
     Literal.TrueLiteral -> None,
     And(ofFirst, ofFile) -> Some(ofFirst),
     And(ofFile, ofFile) -> None,
-    And(ofFirst, random) -> Some(ofFirst),
+    And(ofFirst, random) -> None,
     Or(ofFirst, ofFile) -> None,
     Or(ofFirst, random) -> None,
     Or(ofFile, Literal.TrueLiteral) -> None,

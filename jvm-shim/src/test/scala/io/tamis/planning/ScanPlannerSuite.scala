@@ -22,7 +22,10 @@ class ScanPlannerSuite extends PlanSuite {
     ("plus_one(day) = 2", 1, 1),
     ("plus_one(k) = 2 OR plus_one(day) = 2", 3, 0),
     ("(plus_one(k) = 2 AND day = 0) OR plus_one(day) = 2", 2, 0),
-    ("raises(day) = 2", 3, 0)
+    ("raises(day) = 2", 3, 0),
+    // evaluated on what the conjuncts before it leave
+    ("day <= 0 AND raises(day) = 0", 1, 3),
+    ("day >= 1 AND raises(day) = 2", 2, 2)
   )
 
   for ((condition, partitions, exact) <- conditions)

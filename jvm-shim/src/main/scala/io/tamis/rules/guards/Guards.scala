@@ -160,10 +160,9 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
     (table.relation.location, table.catalogTable) match {
       case (_: CatalogFileIndex, Some(metadata)) =>
         val schema = table.relation.partitionSchema
-        val predicates = decision.conjuncts.collect {
-          case c if isPredicate(c) && PartitionPredicate.isPartitionOnly(c.expression, schema) =>
-            c.expression
-        }
+        val predicates = decision.conjuncts
+          .filter(isPredicate)
+          .flatMap(c => PartitionPredicate.impliedBy(c.expression, schema))
         predicates.nonEmpty && {
           val (catalog, name) = (session.sessionState.catalog, metadata.identifier)
           catalog.listPartitionsByFilter(name, predicates).size <
