@@ -1,5 +1,7 @@
 package io.tamis.listing
 
+import java.nio.charset.StandardCharsets.UTF_8
+
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.InternalRow
@@ -21,6 +23,10 @@ final case class ListingGroup(directory: String, values: InternalRow)
   *
   * An answer of the planner refers to files only by these ordinals.
   *
+  * @param nameStarts
+  *   for each group, where the names of its files begin in their URIs
+  * @param ofFiles
+  *   hash of the files as Spark listed them
   * @param changed
   *   ordinals of files that are no longer as Spark listed them
   */
@@ -30,13 +36,15 @@ final class Listing(
     val groups: Array[ListingGroup],
     val files: Array[FileStatusWithMetadata],
     val groupOf: Array[Int],
+    nameStarts: Array[Int],
+    ofFiles: Listing.Hash,
     val changed: Set[Int] = Set.empty
 ) {
   def size: Int = files.length
 
   /** The same files, some of which were overwritten or deleted since. */
   private[tamis] def knowing(changed: Set[Int]): Listing =
-    new Listing(directories, partitionSchema, groups, files, groupOf, changed)
+    new Listing(directories, partitionSchema, groups, files, groupOf, nameStarts, ofFiles, changed)
   private[tamis] lazy val watch = new StaleFileCheck.Watch(this)
 
   /** Size in bytes and modification time in milliseconds since 1970 that the statistics of a file
@@ -45,46 +53,45 @@ final class Listing(
   def sizeOf(i: Int): Long = if (changed(i)) -1 else files(i).getLen
   def modified(i: Int): Long = if (changed(i)) -1 else files(i).getModificationTime
 
+  /** The URL-encoded name of a file. */
+  def nameOf(i: Int): String = Listing.uriOf(files(i)).substring(nameStarts(groupOf(i)))
+
   lazy val totalBytes: Long = { var sum = 0L; files.foreach(f => sum += f.getLen); sum }
 
   /** Hash of every directory, partition value, file name, size and modification time, in order. */
   lazy val fingerprint: String = {
-    val a = new Listing.Hash(Listing.SeedA)
-    val b = new Listing.Hash(Listing.SeedB)
-    Seq(a, b).foreach(_.add(partitionSchema.json)) // the same text is another value in another type
+    val hash = ofFiles.copy()
+    hash.add(partitionSchema.json) // the same text is another value in another type
     groups.foreach { g =>
       val values = g.values
         .toSeq(partitionSchema)
         .map(v => if (v == null) "\u0000" else v.toString + "\u0001")
         .mkString
-      Seq(a, b).foreach { h => h.add(g.directory); h.add(values) }
+      hash.add(g.directory)
+      hash.add(values)
     }
-    var i = 0
-    while (i < files.length) {
-      val name = Listing.nameOf(files(i))
-      a.add(name); b.add(name)
-      a.add(sizeOf(i), modified(i), groupOf(i))
-      b.add(sizeOf(i), modified(i), groupOf(i))
-      i += 1
-    }
-    f"${a.value}%016x${b.value}%016x"
+    changed.toSeq.sorted.foreach(i => hash.add(-1, -1, i))
+    hash.toString
   }
 }
 
 object Listing {
-  private val SeedA = 0x74616d6973L
-  private val SeedB = 0x7369657665L
 
-  private final class Hash(seed: Long) {
-    private var state = seed
-    def value: Long = state
+  /** 128 bits that depend on everything that was added, in order. */
+  private[listing] final class Hash(private var a: Long, private var b: Long) {
+    def copy(): Hash = new Hash(a, b)
     def add(text: String): Unit = {
-      val bytes = text.getBytes(java.nio.charset.StandardCharsets.UTF_8)
-      state = XXH64.hashUnsafeBytes(bytes, Platform.BYTE_ARRAY_OFFSET.toLong, bytes.length, state)
+      val bytes = text.getBytes(UTF_8)
+      a = XXH64.hashUnsafeBytes(bytes, Platform.BYTE_ARRAY_OFFSET.toLong, bytes.length, a)
+      b = XXH64.hashUnsafeBytes(bytes, Platform.BYTE_ARRAY_OFFSET.toLong, bytes.length, b)
     }
-    def add(size: Long, time: Long, group: Int): Unit =
-      state = XXH64.hashLong(group.toLong, XXH64.hashLong(time, XXH64.hashLong(size, state)))
+    def add(size: Long, time: Long, group: Int): Unit = {
+      a = XXH64.hashLong(group.toLong, XXH64.hashLong(time, XXH64.hashLong(size, a)))
+      b = XXH64.hashLong(group.toLong, XXH64.hashLong(time, XXH64.hashLong(size, b)))
+    }
+    override def toString: String = f"$a%016x$b%016x"
   }
+  private def emptyHash = new Hash(0x74616d6973L, 0x7369657665L)
 
   /** URL-encoded URI of a file; java.net.URI caches the string, so repeated calls cost nothing. */
   def uriOf(file: FileStatusWithMetadata): String = file.getPath.toUri.toString
@@ -95,16 +102,23 @@ object Listing {
   def canonical(uri: String): String =
     uri.replaceFirst("^([A-Za-z][A-Za-z0-9+.-]*):///", "$1:/").stripSuffix("/")
 
-  def nameOf(file: FileStatusWithMetadata): String = {
-    val uri = uriOf(file); uri.substring(uri.lastIndexOf('/') + 1)
-  }
-
-  val empty: Listing = new Listing(Nil, new StructType(), Array.empty, Array.empty, Array.empty)
+  val empty: Listing =
+    new Listing(
+      Nil,
+      new StructType(),
+      Array.empty,
+      Array.empty,
+      Array.empty,
+      Array.empty,
+      emptyHash
+    )
 
   def of(directories: Seq[PartitionDirectory], partitionSchema: StructType): Listing = {
     val groups = mutable.ArrayBuffer.empty[ListingGroup]
     val files = Array.newBuilder[FileStatusWithMetadata]
     val groupOf = Array.newBuilder[Int]
+    val nameStarts = Array.newBuilder[Int]
+    val hash = emptyHash
     directories.foreach { partition =>
       val seen =
         mutable.HashMap.empty[String, Int] // a partition may hold files of several directories
@@ -112,18 +126,33 @@ object Listing {
       var lastGroup = -1
       partition.files.foreach { file =>
         val uri = uriOf(file)
-        val slash = uri.lastIndexOf('/')
-        if (lastGroup < 0 || last.length != slash || !uri.startsWith(last)) {
-          last = uri.substring(0, slash)
+        // `lastIndexOf` would take most of the time of the first query
+        val isBeside = lastGroup >= 0 && uri.startsWith(last) && uri.indexOf('/', last.length) < 0
+        if (!isBeside) {
+          last = uri.substring(0, uri.lastIndexOf('/') + 1)
           lastGroup = seen.getOrElseUpdate(
-            last,
-            { groups += ListingGroup(canonical(last), partition.values); groups.length - 1 }
+            last, {
+              groups += ListingGroup(canonical(last), partition.values)
+              nameStarts += last.length
+              groups.length - 1
+            }
           )
         }
         files += file
         groupOf += lastGroup
+        // in this loop, because another one over the files takes about as long as this one
+        hash.add(uri.substring(last.length))
+        hash.add(file.getLen, file.getModificationTime, lastGroup)
       }
     }
-    new Listing(directories, partitionSchema, groups.toArray, files.result(), groupOf.result())
+    new Listing(
+      directories,
+      partitionSchema,
+      groups.toArray,
+      files.result(),
+      groupOf.result(),
+      nameStarts.result(),
+      hash
+    )
   }
 }

@@ -12,6 +12,7 @@ import org.apache.arrow.vector.ipc.ArrowFileWriter
 import org.apache.arrow.vector.types.{DateUnit, FloatingPointPrecision, TimeUnit}
 import org.apache.arrow.vector.types.pojo.{ArrowType, Field, FieldType, Schema}
 import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions.SpecificInternalRow
 import org.apache.spark.sql.execution.arrow.ArrowWriter
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -76,9 +77,13 @@ object Snapshots {
   private def writeFiles(listing: Listing, out: FileOutputStream): Unit = {
     val columns =
       Seq("group" -> IntegerType, "name" -> StringType, "size" -> LongType, "mtime" -> LongType)
+    val row = new SpecificInternalRow(columns.map(_._2)) // one row, since files may be many
     batches(columns, listing.size, out) { i =>
-      val name = UTF8String.fromString(Listing.nameOf(listing.files(i)))
-      InternalRow(listing.groupOf(i), name, listing.sizeOf(i), listing.modified(i))
+      row.setInt(0, listing.groupOf(i))
+      row.update(1, UTF8String.fromString(listing.nameOf(i)))
+      row.setLong(2, listing.sizeOf(i))
+      row.setLong(3, listing.modified(i))
+      row
     }
   }
 
@@ -128,9 +133,9 @@ object Snapshots {
     val writer = new ArrowFileWriter(root, null, out.getChannel)
     try {
       writer.start()
-      (0 until rows).grouped(BatchRows).foreach { batch =>
+      for (start <- 0 until rows by BatchRows) {
         vectors.reset()
-        batch.foreach(i => vectors.write(row(i)))
+        for (i <- start until math.min(start + BatchRows, rows)) vectors.write(row(i))
         vectors.finish()
         writer.writeBatch()
       }

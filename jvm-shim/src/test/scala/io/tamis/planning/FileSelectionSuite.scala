@@ -10,6 +10,9 @@ import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, Parti
 import org.apache.spark.sql.types.StructType
 
 class FileSelectionSuite extends munit.FunSuite {
+  private def nameOf(file: FileStatusWithMetadata): String =
+    Listing.uriOf(file).split('/').last
+
   private val schema = StructType.fromDDL("p INT")
 
   private def file(path: String, size: Long = 10, time: Long = 1) =
@@ -43,7 +46,7 @@ class FileSelectionSuite extends munit.FunSuite {
       Seq("file:/t/p=1", "file:/t/p=2", "file:/t/x", "file:/t/y")
     )
     assertEquals(l.groupOf.toSeq, Seq(0, 0, 1, 2, 3, 2))
-    assertEquals(Listing.nameOf(l.files(0)), "a%20b")
+    assertEquals(l.nameOf(0), "a%20b")
   }
 
   test("a directory whose name is a prefix of the next one is a separate directory") {
@@ -68,7 +71,7 @@ class FileSelectionSuite extends munit.FunSuite {
   test("surviving files keep their order and their partition values") {
     val some = kept(listing(), 1, 2, 4)
     assertEquals(
-      some.directories.map(d => (d.values.getInt(0), d.files.map(Listing.nameOf))),
+      some.directories.map(d => (d.values.getInt(0), d.files.map(nameOf))),
       Seq((1, Seq("c")), (2, Seq("a%20b")), (3, Seq("e")))
     )
     assertEquals(some.bytes, 30L)
@@ -84,7 +87,7 @@ class FileSelectionSuite extends munit.FunSuite {
   test("whereGroup keeps only the files of groups that pass") {
     val l = listing()
     assertEquals(
-      FileSelection.all(l).whereGroup(Array(false, true, true, false)).files.map(Listing.nameOf),
+      FileSelection.all(l).whereGroup(Array(false, true, true, false)).files.map(nameOf),
       Seq("a%20b", "d", "f")
     )
   }
@@ -119,7 +122,7 @@ class FileSelectionSuite extends munit.FunSuite {
     assertEquals(fewer.ranges, ranges((1, 0, 2), (1, 5, 1)))
     assertEquals(some.and(FileSelection.all(some.listing)).ranges, some.ranges)
     assertEquals(partly(Seq(0), ranges((1, 0, 2))).ranges, FileRanges.none)
-    assertEquals(some.files.map(Listing.nameOf), Seq("a%20b", "c", "e"))
+    assertEquals(some.files.map(nameOf), Seq("a%20b", "c", "e"))
   }
 
   test("a part of a file does not equal the whole file or another part") {
