@@ -14,7 +14,7 @@ import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -94,10 +94,12 @@ def session_of(spark: SparkSession, way: Way) -> SparkSession:
     return own
 
 
-def run(spark: SparkSession, files: int, appends: int, folder: Path) -> None:
-    """Run the benchmark and print a table."""
-    sessions = {way.name: session_of(spark, way) for way in _WAYS}
-    for way in _WAYS:
+def run(
+    spark: SparkSession, files: int, appends: int, folder: Path, ways: Sequence[Way] = _WAYS
+) -> None:
+    """Run the benchmark and print a table. The first of `ways` is plain Spark."""
+    sessions = {way.name: session_of(spark, way) for way in ways}
+    for way in ways:
         own = sessions[way.name]
         own.sql(f"CREATE TABLE {way.table} (id BIGINT, x DOUBLE) USING {way.source}")
         put(own, way, range(files))
@@ -106,7 +108,7 @@ def run(spark: SparkSession, files: int, appends: int, folder: Path) -> None:
     writes, queries, refreshes = Seconds(), Seconds(), Seconds()
     opened: dict[str, list[int]] = defaultdict(list)
     for number in range(files, files + appends):
-        for way in random.Random(number).sample(_WAYS, len(_WAYS)):
+        for way in random.Random(number).sample(ways, len(ways)):
             own = sessions[way.name]
             started = time.perf_counter()
             put(own, way, range(number, number + 1))
@@ -125,28 +127,36 @@ def run(spark: SparkSession, files: int, appends: int, folder: Path) -> None:
     print(f"{files:,} files, {appends} appends of one file\n")
     heads = ["", "files opened", "most", "query, s", "/ plain Spark", "append, s", "/ plain Spark"]
     print(f"| {' | '.join(heads)} |\n|---|" + "---:|" * 6)
-    for way in _WAYS:
+    for way in ways:
         counts = opened[way.name]
         files_opened = f"{statistics.mean(counts):.2f} | {max(counts)}"
         print(f"| {way.name} | {files_opened} | {queries.cells(way)} | {writes.cells(way)} |")
-    print(f"\nrefresh(): {refreshes.cells(_WAYS[0]).partition(' ')[0]} seconds")
+    if any(way.refreshes for way in ways):
+        print(f"\nrefresh(): {refreshes.cells(_WAYS[0]).partition(' ')[0]} seconds")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--files", type=int, default=500)
     parser.add_argument("--appends", type=int, default=100)
+    parser.add_argument("--tables", nargs="*", help="names of tables; default: those of all ways")
     options = parser.parse_args()
+    ways = [
+        way
+        for way in _WAYS
+        if options.tables is None or way is _WAYS[0] or way.table in options.tables
+    ]
+    lakes = any(way.source != "parquet" for way in ways)
     folder = Path(tempfile.mkdtemp(prefix="tamis-appends-"))
     confs = {
-        **packages.confs(),
-        **packages.lakes(folder / "iceberg"),
+        **(packages.confs() if lakes else {}),
+        **(packages.lakes(folder / "iceberg") if lakes else {}),
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.tamis.cache.location": str(folder / "cache"),
     }
     spark = session("3g", confs)
     try:
-        run(spark, options.files, options.appends, folder)
+        run(spark, options.files, options.appends, folder, ways)
     finally:
         spark.stop()
         shutil.rmtree(folder)
