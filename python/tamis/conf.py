@@ -175,8 +175,8 @@ that names the allowed values.
 Times and sizes are written as in Spark's own confs. A time is a whole number and one of `us`, `ms`,
 `s`, `m` or `min`, `h` and `d`. A size is a whole number and one of `b`, `k` or `kb`, `m` or `mb`,
 `g` or `gb`, `t` or `tb`, `p` or `pb`, each 1024 times the one before it. A number without a unit
-is in milliseconds, except for `spark.tamis.history.maxAge` (days) and
-`spark.tamis.history.maxSize` (MiB).
+is in milliseconds, except for `spark.tamis.history.maxAge` (days), `spark.tamis.history.maxSize`
+(MiB) and `spark.tamis.index.auto.maxReadSize` (bytes).
 
 | key | allowed | default | meaning | since |
 | --- | --- | --- | --- | --- |
