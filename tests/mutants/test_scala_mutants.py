@@ -12,7 +12,7 @@ MUTANTS = scala_mutants()
 #: Files of `rules/` without guards of their own.
 WITHOUT_GUARDS = {
     *("AggregateFromStatistics", "GoalRule", "GuardNames", "ImpliedQuestion", "Pruning"),
-    *("FileRelation", "RemoteRelation", "ScanInPlan", "SwappedRelation"),
+    *("FileRelation", "ScanInPlan", "SwappedRelation"),
     *("TamisRelation", "TamisScanRelation"),
 }
 

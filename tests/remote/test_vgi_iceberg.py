@@ -135,8 +135,9 @@ def test_files_that_manifests_rule_out_are_not_opened(catalog: Catalog) -> None:
         IsNull(N),
         And((compared(">=", 1), compared("<", "b", "s", STRING))),
         Or((compared("<", 1), compared(">", day, "d", DATE))),
-        compared(">", moment, "t", TIMESTAMP_NTZ),
-        compared(">", moment, "z", TIMESTAMP),
+        # the bound may have been cut to milliseconds
+        compared(">", moment + 999, "t", TIMESTAMP_NTZ),
+        compared(">", moment + 999, "z", TIMESTAMP),
         compared("<", Decimal("-1.5"), "m", decimal(9, 2)),
         compared("<", 1.5, "x", DOUBLE),
         compared("<", b"b", "b", BINARY),
@@ -145,6 +146,7 @@ def test_files_that_manifests_rule_out_are_not_opened(catalog: Catalog) -> None:
         assert not opened(root, where), where
     some: list[Expr] = [
         compared(">", 8),
+        compared(">", moment, "t", TIMESTAMP_NTZ),
         Not(IsNull(N)),
         IsNull(Column(("b",), BINARY)),
         compared(">=", "d", "s", STRING),
@@ -307,6 +309,7 @@ def statistics_of(
     types: Sequence[str] = ("long",),
     partition: Any = None,
     transform: str = "identity",
+    arrow: Any = None,
     **more: Any,
 ) -> ManifestStatistics:
     """Return the statistics of one file, whose column n has the id 1."""
@@ -325,7 +328,7 @@ def statistics_of(
         ],
     )
     return ManifestStatistics(
-        metadata, [SimpleNamespace(**{**file, **more})], [Field("n", pa.int64(), "n", 1)]
+        metadata, [SimpleNamespace(**{**file, **more})], [Field("n", arrow or pa.int64(), "n", 1)]
     )
 
 
@@ -358,6 +361,55 @@ def test_file_is_ruled_out_only_by_what_is_known(
     where: Expr, is_out: bool, more: dict[str, Any]
 ) -> None:
     assert statistics_of(**more).ruled_out(where).tolist() == [is_out]
+
+
+NOW = 1_700_000_000_080_000  # microseconds
+
+
+def between(lower: int, upper: int) -> dict[str, Any]:
+    bounds = [{1: struct.pack("<q", each)} for each in (lower, upper)]
+    return {"arrow": pa.timestamp("us"), "lower_bounds": bounds[0], "upper_bounds": bounds[1]}
+
+
+@pytest.mark.parametrize(
+    ("value", "is_out", "bounds"),
+    [
+        (NOW + 1, True, between(0 + NOW - 9, NOW - 8)),
+        (NOW + 758, False, between(NOW - 9, NOW)),  # cut to milliseconds
+        (NOW + 1000, True, between(NOW - 9, NOW)),
+        (NOW + 758, True, between(NOW - 9, NOW + 1)),
+        (NOW, False, between(NOW // 1000 - 9, NOW // 1000)),  # in milliseconds
+        (NOW, False, between(-9, NOW // 1000)),
+    ],
+)
+def test_bounds_of_timestamps_in_milliseconds_rule_nothing_out(
+    value: int, is_out: bool, bounds: dict[str, Any]
+) -> None:
+    where = compared("=", value, data_type=TIMESTAMP_NTZ)
+    assert statistics_of(**bounds).ruled_out(where).tolist() == [is_out]
+
+
+@pytest.mark.parametrize(("nulls", "is_out"), [(0, False), (4, False), (5, False)])
+def test_numbers_of_nulls_of_texts_are_lower_limits(nulls: int, is_out: bool) -> None:
+    bounds = {kind: {1: b"m"} for kind in ("lower_bounds", "upper_bounds")}
+    known = statistics_of(arrow=pa.string(), null_value_counts={1: nulls}, **bounds)
+    where = IsNull(Column(("n",), STRING))
+    assert known.ruled_out(where).tolist() == [is_out]
+
+
+def test_buckets_of_a_column_that_is_compared_as_a_decimal_prove_nothing() -> None:
+    wide = decimal(20, 0)
+    wanted = [compared("=", Decimal(n), data_type=wide) for n in range(40)]
+    known = statistics_of(**BARE, partition=1, transform="bucket[4]")
+    assert [known.ruled_out(each).tolist() for each in wanted] == [[False]] * 40
+    as_long = [known.ruled_out(compared("=", n)).tolist() for n in range(40)]
+    assert [True] in as_long
+
+
+def test_partition_field_has_a_name_of_its_own() -> None:
+    known = statistics_of(**BARE, partition=7)
+    where = And((compared("=", 7), IsNull(Column(("partition", "field_0"), LONG))))
+    assert known.ruled_out(where).tolist() == [False]
 
 
 # --- random tables ----------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ from tamis.expr.nodes import (
     Or,
 )
 from tamis.expr.sql import to_sql
-from tamis.expr.types import BOOLEAN, DATE, DOUBLE, LONG, STRING
+from tamis.expr.types import BINARY, BOOLEAN, DATE, DOUBLE, LONG, STRING, decimal
 from tamis.remote.contract import Applied, JoinKeys, ReadRequest, RemoteError
 from tamis.remote.vgi.filters.filter_document import Mode, NotEncodable
 from tamis.remote.vgi.filters.filter_list import FilterList
@@ -56,6 +57,9 @@ SCHEMA = pa.schema(
         "d": pa.date32(),
         "p": pa.struct({"o": pa.int64(), "q": pa.int64()}),
         "k": pa.dictionary(pa.int32(), pa.string()),
+        "u": pa.uint64(),
+        "c": pa.decimal128(9, 2),
+        "b": pa.binary(),
     }
 )
 
@@ -105,13 +109,6 @@ def test_list_has_the_form_that_clients_of_duckdb_send() -> None:
     assert (len(filters), filters.paths) == (3, {"n", "s", "m"})
 
 
-def test_field_of_a_struct_is_tested_inside_the_struct() -> None:
-    place = {"column_name": "p", "column_index": 6}
-    test = {**place, "type": "constant", "op": "eq", "value_ref": 0}
-    struct = {**place, "type": "struct", "child_index": 1, "child_name": "q"}
-    assert spec_of(compared("=", 5, INNER)) == [{**struct, "child_filter": test}]
-
-
 def test_second_list_of_a_column_is_an_or() -> None:
     first, second = In(N, (1, 2)), In(N, (2, 3))
     (spec,) = spec_of(first, second)
@@ -144,6 +141,7 @@ def test_list_that_is_full_stays_as_it_is() -> None:
 UNKNOWN = Opaque("f(n)", (("n",),))
 EXACT = [
     compared("=", 3),
+    compared(">", 2**53),
     Compare(Comparison.LESS, Literal(3, LONG), N),
     compared("<=>", 3),
     compared("<=>", None),
@@ -152,17 +150,14 @@ EXACT = [
     compared(">=", "é", S),
     compared("=", "\U0001f600", S),
     compared(">", 9000, DAY),
-    compared("<", 3, INNER),
     FLAG,
     Not(FLAG),
     IsNull(N),
-    Not(IsNull(INNER)),
     In(N, (1, 2), has_null=True),
     Not(In(N, (1, 2))),
     And((compared("=", 3), compared("=", 4, OTHER))),
     Or((compared("=", 3), compared(">", 4))),
     Or((In(N, (1, 2)), And((compared(">", 4), compared("<", 9))))),
-    Or((compared("=", 3, INNER), compared("=", 4, INNER))),
     Not(And((compared(">", 3), compared("<", 9)))),
     Call("Like", (S, Literal("abc", STRING)), (("escapeChar", "\\"),), BOOLEAN),
     Call("StartsWith", (S, Literal("ab", STRING)), (), BOOLEAN),
@@ -186,6 +181,14 @@ NOT_SENT = [
     In(X, (1.5, 0.0)),
     compared("<", "\ue000", S),  # UTF-16 orders U+1F600 before it
     compared("<", True, FLAG),
+    compared(">", 2**53 + 1),  # some workers compare as doubles
+    In(N, (1, -(2**53) - 1)),
+    compared("=", 3, Column(("u",), decimal(20, 0))),
+    compared("=", Decimal("1.50"), Column(("c",), decimal(9, 2))),
+    In(Column(("b",), BINARY), (b"a", b"b")),
+    compared("<", 3, INNER),  # some workers evaluate fields of a struct that is NULL
+    IsNull(INNER),
+    Not(IsNull(INNER)),
     Or((compared("=", 3), IsNull(N))),
     Or((compared("=", 3), compared("=", 4, OTHER))),
     Or((compared("=", 3, INNER), compared("=", 4, Column(("p", "o"), LONG)))),
@@ -312,8 +315,6 @@ def test_worker_evaluates_filters(worker: dict[str, str]) -> None:
         (compared("<>", 0.5, X), [2, None, 5]),
         (Or((compared("=", 1), compared(">", 4))), [1, 5]),
         (compared(">=", "b", S), [None, 4, 5]),
-        (compared(">", 1, INNER), [4, 5]),
-        (IsNull(INNER), [2, None]),
         (Not(In(N, (1, 2))), [4, 5]),
     ],
     ids=lambda each: to_sql(each) if not isinstance(each, list) else "",
@@ -384,8 +385,8 @@ def test_random_filters_return_the_rows_of_spark(version: str) -> None:
     """Also the test of workers that are processes."""
     sent, wrong = run(worker_command(version), seed=3, count=300, version=version)
     assert wrong == []
-    assert sent["required"] > 50
-    assert sent["advisory"] > 50
+    assert sent["required"] > 20
+    assert sent["advisory"] > 20
 
 
 @pytest.mark.programs

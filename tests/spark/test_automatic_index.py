@@ -136,9 +136,9 @@ def test_corrupt_file_is_read_by_spark(spark: SparkSession, table: str) -> None:
         frame.collect()
 
 
-@pytest.mark.parametrize("value", ["full", "true", ""])
+@pytest.mark.parametrize("value", ["all", "true", ""])
 def test_other_values_are_refused(spark: SparkSession, value: str) -> None:
-    with pytest.raises(Exception, match="one of footers, off"):
+    with pytest.raises(Exception, match="one of footers, full, off"):
         spark.conf.set("spark.tamis.index.auto", value)
 
 

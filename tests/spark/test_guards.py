@@ -120,7 +120,7 @@ def test_metastore_pruning_satisfies_the_guard(spark: SparkSession) -> None:
         spark.sql("SELECT id FROM apart WHERE p >= 0").collect()
     assert spark.sql("SELECT id FROM apart WHERE p < 7").count() == 40
     mixed = "SELECT id FROM apart WHERE (p = 1 AND id > 5) OR p = 2"
-    assert spark.sql(mixed).count() == 19
+    assert spark.sql(mixed).count() == 18
 
 
 def warnings_with(spark: SparkSession, text: str) -> list[str]:

@@ -9,6 +9,11 @@ which is sound. Anything that is not as expected here is unknown, and proves not
 - bounds of another length than those of the type of the column or of a type that it was promoted
   from, such as those of a date that became a timestamp; bounds that are NaN or inverted
 - a number of values that is not the number of rows
+- bounds of timestamps that may be in other units: Iceberg's `add_files` copies those of Parquet's
+  TIMESTAMP_MILLIS as they are
+- a number of NULLs of text or binary values, unless all are NULL: row groups without that number
+  can make it too small (apache/iceberg#17557)
+- buckets, if a predicate compares the column as a decimal: the hash of a decimal is another one
 - partition values that are floating-point numbers, or of a column whose type has changed except
   from int to long; transforms that tamis does not know
 
@@ -20,7 +25,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
@@ -29,7 +34,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.expr.nodes import Expr, columns_of
+from tamis.expr.nodes import Column, Expr, columns_of, walk
 from tamis.files.partition import PartitionField, Transform, TransformKind
 from tamis.files.table import dotted
 from tamis.files.verdicts import evaluate
@@ -39,6 +44,9 @@ __all__ = ["ManifestStatistics"]
 
 _EPOCH: Final = date(1970, 1, 1)
 _PROMOTED: Final = frozenset({"int", "long"})
+#: The bounds of a timestamp in microseconds have greater amounts than this, except within four
+#: months of 1970. The times of this century in milliseconds have smaller ones.
+_LEAST_MICROSECONDS: Final = 10**13
 #: The length of the bounds of a type, and the formats of Python's struct by length.
 _NUMBERS: Final[dict[Any, dict[int, str]]] = {
     pa.bool_(): {1: "<?"},
@@ -74,19 +82,28 @@ class ManifestStatistics:
         """Return which files have no row for which the predicate is true."""
         out = np.zeros(len(self._files), np.bool_)
         names = {path[0] for path in columns_of(predicate) if len(path) == 1}
+        decimals = {
+            each.path[0]
+            for each in walk(predicate)
+            if isinstance(each, Column) and each.type.name == "decimal"
+        }
         columns = [each for each in self._columns if each.name in names]
         specs = np.array([each.spec_id for each in self._files], np.int64)
         for number in np.unique(specs):
             places = np.flatnonzero(specs == number)
             table, fields = self._table(
-                int(number), [self._files[n] for n in places.tolist()], columns
+                int(number), [self._files[n] for n in places.tolist()], columns, decimals
             )
             answer = evaluate(predicate, table, fields)
             out[places] = [each == "none" for each in answer.to_pylist()]
         return out
 
     def _table(
-        self, spec: int, files: Sequence[Any], columns: Sequence[Field]
+        self,
+        spec: int,
+        files: Sequence[Any],
+        columns: Sequence[Field],
+        decimals: Collection[str],
     ) -> tuple[pa.Table, list[PartitionField]]:
         """Return the statistics of files with one partition spec, as `evaluate` expects them."""
         rows = [each.record_count for each in files]
@@ -98,12 +115,16 @@ class ManifestStatistics:
             source = next((each for each in columns if each.id == partition.source_id), None)
             if source is None or not self._has_values(source):
                 continue
+            is_decimal = pa.types.is_decimal(source.type)
+            is_bucket = transform.kind is TransformKind.BUCKET
+            if is_bucket and source.name in decimals and not is_decimal:
+                continue
             values = [_plain(each.partition[place]) for each in files]
             is_own = transform.kind in (TransformKind.IDENTITY, TransformKind.TRUNCATE)
             typed = _typed(values, source.type if is_own else pa.int32())
             if typed is None:
                 continue
-            name = f"field_{place}"
+            name = f"\x01{place}"  # no path of a column has this name
             cells[f"partition.{name}"] = typed
             nulls = [n if value is None else 0 for n, value in zip(rows, values, strict=True)]
             cells[f"null_count.partition.{name}"] = pa.array(nulls, pa.int64())
@@ -155,7 +176,8 @@ def _nulls(column: Field, file: Any) -> int | None:
     values = (file.value_counts or {}).get(column.id, file.record_count)
     if nulls is None or values != file.record_count or not 0 <= nulls <= values:
         return None
-    return int(nulls)
+    is_text = pa.types.is_string(column.type) or pa.types.is_binary(column.type)
+    return None if is_text and nulls < values else int(nulls)
 
 
 def _bounds(column: Field, file: Any) -> tuple[Any, Any]:
@@ -164,6 +186,11 @@ def _bounds(column: Field, file: Any) -> tuple[Any, Any]:
     upper = _value((file.upper_bounds or {}).get(column.id), column.type)
     if lower is not None and upper is not None and _ordered(lower) > _ordered(upper):
         return None, None
+    if pa.types.is_timestamp(column.type):
+        if any(each is not None and abs(each) < _LEAST_MICROSECONDS for each in (lower, upper)):
+            return None, None
+        if upper is not None and upper % 1000 == 0:
+            upper += 999  # some writers cut it to milliseconds (delta-io/delta#7444)
     return lower, upper
 
 

@@ -211,7 +211,7 @@ class ParquetTables:
 
     def _snapshot(self, request: ScanRequest) -> Snapshot:
         directory, fingerprint = request.snapshot.directory, request.snapshot.fingerprint
-        # The fingerprint covers values but not types. With another schema it is another file.
+        # If the file was written again, it is another one.
         status = os.stat(snapshot_path(directory, fingerprint, "groups"))
         key = (directory, fingerprint, status.st_ino, status.st_mtime_ns, status.st_size)
         with self._lock:

@@ -8,11 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
+from typing import Final
 
 from tamis.remote.airport.flight_task import FlightTask
 from tamis.remote.executor import Task
 
 __all__ = ["combined"]
+
+#: The most endpoints that a task reads.
+_MOST: Final = 8
 
 
 def combined(tasks: Sequence[Task], count: int | None) -> Sequence[Task]:
@@ -29,7 +33,9 @@ def combined(tasks: Sequence[Task], count: int | None) -> Sequence[Task]:
     """
     if count is None or count >= len(tasks):
         return tasks
-    ends = [place * len(tasks) // max(count, 1) for place in range(max(count, 1) + 1)]
+    # the number of rows is an estimate of the work, and some endpoints are larger than others
+    count = max(count, -(-len(tasks) // _MOST))
+    ends = [place * len(tasks) // count for place in range(count + 1)]
     return [task for start, end in pairwise(ends) for task in _combined(tasks[start:end])]
 
 

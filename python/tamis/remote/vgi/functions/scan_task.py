@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 
 import pyarrow as pa
 
@@ -52,7 +53,14 @@ class VgiTask(Task):
                 if batches is None:
                     continue
                 with closing(batches), self._step("reading"):
-                    yield from self._limited(batches)
+                    try:
+                        first = next(batches, None)
+                    except CallFailed:
+                        if requests:
+                            continue  # a worker may find out with the first batch
+                        raise
+                    if first is not None:
+                        yield from self._limited(chain([first], batches))
                 return
 
     def _started(

@@ -60,6 +60,8 @@ class LakeFiles:
         source = open_source(path, f"{name}: {path}")
         if not isinstance(source, _SOURCES[kind]):
             raise SourceError(f"{name}: {path} is not a table of the format {kind}")
+        if isinstance(source, IcebergSource):
+            source.keep_statistics()
         self._listing = source.listing()
         if not isinstance(self._listing.storage.file_system, pafs.LocalFileSystem):
             raise SourceError(f"{name}: {path} has files that are not local")

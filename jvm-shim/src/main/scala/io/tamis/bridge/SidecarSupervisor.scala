@@ -41,6 +41,9 @@ object SidecarSupervisor {
   }
 
   private[bridge] var run: Option[Run] = None
+
+  /** Whether a query has asked for the sidecar. */
+  @volatile private[tamis] var isInUse = false
   private var failures = 0
   private var hangs = 0
   private var openUntil = System.nanoTime()
@@ -63,7 +66,7 @@ object SidecarSupervisor {
       .addShutdownHook(
         () => {
           current.filter(_.isAlive).foreach(_.flushRecords(FlushMs))
-          directories.foreach { directory =>
+          directories.synchronized(directories.toSeq).foreach { directory =>
             Try(Files.list(directory).forEach(f => Files.deleteIfExists(f)))
             Try(Files.deleteIfExists(directory))
           }
@@ -80,7 +83,7 @@ object SidecarSupervisor {
     * @param conf
     *   the confs that the application was started with
     * @param ready
-    *   called in the background once the sidecar has started
+    *   called in the background once the sidecar has started, if it was not running before
     * @return
     *   the run of the sidecar, once it has begun; None in the mode Off, which needs none
     */
@@ -88,9 +91,11 @@ object SidecarSupervisor {
     Option.unless(TamisConf.mode(conf) == Mode.Off)(background.submit { () =>
       privateDirectory
       val python = SidecarPython.choose(TamisConf.python(conf))
-      val started = synchronized(run.getOrElse(launch(python, TamisConf.startTimeoutMs(conf))))
-      started.future.thenAccept(ready(_))
-      started
+      synchronized(run.getOrElse {
+        val started = launch(python, TamisConf.startTimeoutMs(conf))
+        started.future.thenAcceptAsync(ready(_), background)
+        started
+      })
     })
 
   /** Forgets every failure and restarts the sidecar. For callers that have fixed the cause. */
@@ -110,6 +115,7 @@ object SidecarSupervisor {
       deadlineNanos: Long,
       startTimeoutMs: Long
   ): Sidecar = {
+    isInUse = true
     val python = SidecarPython.choose(configuredPython)
     val wanted = synchronized {
       if (!run.exists(_.python == python)) restart() // the failures were those of another Python

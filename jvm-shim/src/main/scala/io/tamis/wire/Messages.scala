@@ -306,11 +306,14 @@ object Messages {
       .wrap(Base64.getDecoder.decode(required(node, field).asText))
       .order(ByteOrder.LITTLE_ENDIAN)
     def longs(field: String) = {
-      val in = packed(field)
-      Array.fill(in.remaining / java.lang.Long.BYTES)(in.getLong)
+      val in = packed(field).asLongBuffer
+      val out = new Array[Long](in.remaining)
+      in.get(out)
+      out
     }
-    val in = packed("files")
-    val files = Array.fill(in.remaining / Integer.BYTES)(in.getInt)
+    val in = packed("files").asIntBuffer
+    val files = new Array[Int](in.remaining)
+    in.get(files)
     val (starts, lengths) = (longs("starts"), longs("lengths"))
     if (files.length != starts.length || files.length != lengths.length)
       garbage("the row groups have different numbers of files, starts and lengths")
