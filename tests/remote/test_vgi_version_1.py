@@ -122,6 +122,24 @@ def test_second_list_of_a_column_is_an_or() -> None:
     assert len(filters) == len(filters.join_keys) == 1
 
 
+@pytest.mark.parametrize(
+    ("column", "keys"),
+    [
+        ("n", pa.array([1, 2**53 + 1], pa.int64())),
+        ("u", pa.array([1], pa.uint64())),
+        ("c", pa.array([Decimal("1.50")], pa.decimal128(9, 2))),
+        ("b", pa.array([b"a"], pa.binary())),
+    ],
+)
+def test_keys_on_which_workers_differ_are_not_sent(column: str, keys: pa.Array) -> None:
+    filters = FilterList(SCHEMA)
+    with pytest.raises(NotEncodable):
+        filters.add_keys(column, keys)
+    assert not filters.join_keys
+    filters.add_keys("m", pa.array([1, 2**53], pa.int64()))
+    assert len(filters.join_keys) == 1
+
+
 def test_list_that_is_full_stays_as_it_is() -> None:
     filters = FilterList(SCHEMA)
     filters.add(compared("=", 1), Mode.ADVISORY)
@@ -153,6 +171,7 @@ EXACT = [
     FLAG,
     Not(FLAG),
     IsNull(N),
+    IsNull(Column(("c",), decimal(9, 2))),
     In(N, (1, 2), has_null=True),
     Not(In(N, (1, 2))),
     And((compared("=", 3), compared("=", 4, OTHER))),
@@ -189,6 +208,8 @@ NOT_SENT = [
     compared("<", 3, INNER),  # some workers evaluate fields of a struct that is NULL
     IsNull(INNER),
     Not(IsNull(INNER)),
+    In(INNER, (1, 2)),
+    In(Column(("u",), decimal(20, 0)), (Decimal(1), Decimal(2))),
     Or((compared("=", 3), IsNull(N))),
     Or((compared("=", 3), compared("=", 4, OTHER))),
     Or((compared("=", 3, INNER), compared("=", 4, Column(("p", "o"), LONG)))),

@@ -39,7 +39,7 @@ from tamis.remote.vgi.catalog import SEMANTICS
 from tamis.remote.vgi.filters.typed_constants import constants, is_compared
 from tamis.remote.vgi.protocol.framing import stream_bytes
 
-__all__ = ["FilterDocument", "Mode", "NotEncodable", "arrow_type_at", "column_node"]
+__all__ = ["OPERATORS", "FilterDocument", "Mode", "NotEncodable", "column_node"]
 
 _ENCODING: Final = "vgi.filters.v2"
 _METADATA: Final = {
@@ -54,7 +54,7 @@ _MOST_BYTES: Final = 12 << 20  # of constants
 _MOST_JSON: Final = 900_000
 _NODE_JSON: Final = 90  # an estimate of the characters of a node besides the names of columns
 
-_OPERATORS: Final = {
+OPERATORS: Final = {
     Comparison.EQUAL: "eq",
     Comparison.NOT_EQUAL: "ne",
     Comparison.LESS: "lt",
@@ -204,7 +204,7 @@ class _Writer:
                 operand = self._operand(child, depth)
                 return {"node": "is_null", "expression": operand, "negated": False}
             case Compare(op=op, left=left, right=right):
-                return self._comparison(_OPERATORS[op], left, right, depth)
+                return self._comparison(OPERATORS[op], left, right, depth)
             case In(value=Column() as column, options=options, has_null=has_null) if options:
                 values = [*options, None] if has_null else list(options)
                 return self._membership(column, values)
@@ -283,7 +283,7 @@ class _Writer:
     def _column(self, column: Column) -> tuple[_Node, Any]:
         """Return a column, and its Arrow type."""
         node = column_node(self._columns, column.path)
-        arrow = arrow_type_at(self._columns, column.path)
+        arrow = _arrow_type_at(self._columns, column.path)
         if not is_compared(column.type, arrow):
             raise NotEncodable(f"the column is {arrow}")
         self.paths.add(column.path[0])
@@ -312,7 +312,7 @@ def column_node(columns: pa.Schema, path: Sequence[str]) -> _Node:
     return node
 
 
-def arrow_type_at(columns: pa.Schema, path: Sequence[str]) -> Any:
+def _arrow_type_at(columns: pa.Schema, path: Sequence[str]) -> Any:
     arrow = columns.field(path[0]).type
     for each in path[1:]:
         arrow = arrow.field(arrow.get_field_index(each)).type

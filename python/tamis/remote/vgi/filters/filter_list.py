@@ -59,7 +59,7 @@ from tamis.expr.nodes import (
 )
 from tamis.expr.rewrites import TRUE, simplify
 from tamis.expr.types import BOOLEAN
-from tamis.remote.vgi.filters.filter_document import Mode, NotEncodable, arrow_type_at, column_node
+from tamis.remote.vgi.filters.filter_document import OPERATORS, Mode, NotEncodable, column_node
 from tamis.remote.vgi.filters.typed_constants import constants, is_compared
 from tamis.remote.vgi.protocol.framing import stream_bytes
 
@@ -75,15 +75,8 @@ _FIRST_SURROGATE: Final = "\ud800"
 _GREATEST_IN_DOUBLE: Final = 1 << 53
 _LAST_BELOW: Final = "\ud7ff"
 
-_OPERATORS: Final = {
-    Comparison.EQUAL: "eq",
-    Comparison.NOT_EQUAL: "ne",
-    Comparison.LESS: "lt",
-    Comparison.LESS_EQUAL: "le",
-    Comparison.GREATER: "gt",
-    Comparison.GREATER_EQUAL: "ge",
-    Comparison.NULL_SAFE_EQUAL: "eq",
-}
+#: `<=>` a constant is true for the same rows as `=`, because the constant is not NULL.
+_OPERATORS: Final = OPERATORS | {Comparison.NULL_SAFE_EQUAL: "eq"}
 _EQUALITIES: Final = frozenset({"eq", "ne"})
 _LOWER_BOUNDS: Final = frozenset({"gt", "ge"})
 
@@ -129,17 +122,20 @@ class FilterList:
         """Add the predicate that a column has one of these keys, none of which is NULL.
 
         Raises:
-            NotEncodable: The column has a list already, or the list becomes too large.
+            NotEncodable: The column has a list already, workers differ in its type or in a key, or
+                the list becomes too large.
         """
-        column_node(self.columns, (column,))
         if column in self._listed:
             raise NotEncodable(f"the column {column} has a list of values already")
-        writer = _Writer(self.columns, len(self._values), frozenset(self._listed))
-        node = writer.keys(column, keys)
+        writer = self._writer()
+        node = writer.keys((column,), keys)
         self._install([(column, node)], writer)
 
+    def _writer(self) -> _Writer:
+        return _Writer(self.columns, len(self._values), frozenset(self._listed))
+
     def _extend(self, parts: Sequence[Expr]) -> None:
-        writer = _Writer(self.columns, len(self._values), frozenset(self._listed))
+        writer = self._writer()
         nodes = []
         for part in parts:
             paths = columns_of(part)
@@ -228,20 +224,19 @@ class _Writer:
                 return self._prefix(column, text)
         raise NotEncodable(type(expr).__name__)
 
-    def keys(self, column: str, keys: pa.Array) -> _Node:
+    def keys(self, path: Sequence[str], keys: pa.Array) -> _Node:
+        self._require_agreed(path)
+        if not all(_is_agreed(each, "eq") for each in keys.to_pylist()):
+            raise NotEncodable("workers differ in a value of the list")
         self.nodes += 1
-        self.keys_of[column] = keys
-        return {"type": "join_keys", "keys_column": column}
+        self.keys_of[path[0]] = keys
+        return {"type": "join_keys", "keys_column": path[0]}
 
     def _membership(self, column: Column, options: Sequence[Value], *, in_or: bool) -> _Node:
-        name, *inner = column.path
-        is_free = name not in self._listed and name not in self.keys_of
-        if inner or in_or or not is_free:
+        name = column.path[0]
+        if in_or or name in self._listed or name in self.keys_of:
             return self._each("or", Comparison.EQUAL, column, options)
-        column_node(self._columns, column.path)
-        if not all(_is_agreed(each, "eq") for each in options):
-            raise NotEncodable("workers differ in a value of the IN list")
-        return self.keys(name, self._constants(column, list(dict.fromkeys(options))))
+        return self.keys(column.path, self._constants(column, list(dict.fromkeys(options))))
 
     def _each(self, kind: str, op: Comparison, column: Column, options: Sequence[Value]) -> _Node:
         if not 0 < len(options) <= _MOST_LISTED:
@@ -270,22 +265,27 @@ class _Writer:
         return self._leaf(column, {"type": "constant", "op": operator, "value_ref": place})
 
     def _constants(self, column: Column, values: Sequence[Value]) -> pa.Array:
-        column_node(self._columns, column.path)
-        arrow = arrow_type_at(self._columns, column.path)
-        typed = constants(values, column.type, arrow)
+        self._require_agreed(column.path)
+        typed = constants(values, column.type, self._columns.field(column.path[0]).type)
         if typed is None:
             raise NotEncodable("the column cannot hold a constant")
         return typed
 
     def _leaf(self, column: Column, node: _Node) -> _Node:
-        """Return a test of a column or, inside tests of structs, of a field."""
-        self.nodes += len(column.path)
-        arrow = arrow_type_at(self._columns, column.path)
-        if len(column.path) > 1:
-            raise NotEncodable("workers differ in fields of structs that are NULL")
-        if pa.types.is_uint64(arrow) or not is_compared(column.type, arrow):
+        """Return a test of a column."""
+        self.nodes += 1
+        self._require_agreed(column.path)
+        if not is_compared(column.type, self._columns.field(column.path[0]).type):
             raise NotEncodable("the type of the column is not sent")
         return node
+
+    def _require_agreed(self, path: Sequence[str]) -> None:
+        """Raise NotEncodable if workers differ in a column, whatever it is compared with."""
+        column_node(self._columns, path)
+        if len(path) > 1:
+            raise NotEncodable("workers differ in fields of structs that are NULL")
+        if pa.types.is_uint64(self._columns.field(path[0]).type):
+            raise NotEncodable("workers differ in the type of the column")
 
 
 def _is_agreed(value: Value, operator: str) -> bool:
@@ -315,6 +315,4 @@ def _located(node: _Node, place: _Node) -> _Node:
     located = {**place, **node}
     if "children" in node:
         located["children"] = [_located(each, place) for each in node["children"]]
-    if "child_filter" in node:
-        located["child_filter"] = _located(node["child_filter"], place)
     return located
