@@ -54,7 +54,11 @@ from tamis.indexing.format.specification import FORMAT as SPECIFICATION_FORMAT
 from tamis.indexing.format.specification import Specification, SpecificationFile
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten
-from tamis.indexing.read.automatic_location import location_of, maintained_location
+from tamis.indexing.read.automatic_location import (
+    has_maintained,
+    location_of,
+    maintained_location,
+)
 from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.freshness import Staleness
 from tamis.indexing.read.reader_options import FILE as READING
@@ -455,12 +459,12 @@ class Index:
 
     def _maintained(self) -> Description | None:
         """Return the description of the index that maintenance has written elsewhere, if any."""
-        location = maintained_location(cache_location(self._spark))
+        cache = cache_location(self._spark)
+        location = maintained_location(cache) if has_maintained(cache) else None
         if location is None or location == self.directory:
             return None
-        other = self.at(location)
         try:
-            return other.describe() if other._store(other._list()).stamp() is not None else None
+            return self.at(location).describe()
         except (OSError, StatisticsIndexError):
             return None
 
@@ -485,27 +489,19 @@ class Index:
             leaves = selected_leaves(table.leaves, held.pointer.selected, gone)
             is_current = held.fits(listing, leaves, table.entries(held.spec, gone)) and not gone
         is_known = held is not None or self._requested(listing) is not None
-        return State(table, held, files, is_current, is_known)
+        return State(store, table, held, files, is_current, is_known)
 
-    def needs_another_place(self) -> bool:
+    def needs_another_place(self, state: State) -> bool:
         """Return whether there is no index, none can be written, and queries look elsewhere.
 
         Queries look into the cache directory for indexes of Parquet files, unless
         `spark.tamis.index.auto` is off.
         """
-        listing = self._list()
-        store = self._store(listing)
         return (
-            self._automatic_location(listing) is not None
-            and store.stamp() is None
-            and not store.is_writable()
+            self._automatic_location(state.table.listing) is not None
+            and state.store.stamp() is None
+            and not state.store.is_writable()
         )
-
-    def require_writable(self) -> None:
-        """Raise StatisticsIndexError if the index cannot be written where it is."""
-        store = self._store(self._list())
-        if not store.is_writable():
-            raise _not_writable(store.uri)
 
     def drop(self) -> None:
         """Remove the index, and the list of what it recorded, from which `refresh` restores it.
@@ -670,6 +666,7 @@ class State:
     """A table and its index.
 
     Attributes:
+        store: Where the index is, or would be.
         table: Reads the files of the table.
         held: What the index holds. None: there is none, or it is damaged.
         staleness: How the indexed files compare with those of the table; None without an index.
@@ -677,11 +674,17 @@ class State:
         is_known: Whether it is known what the index should record, even if there is none.
     """
 
+    store: Store
     table: TableReader
     held: Held | None
     staleness: Staleness | None
     is_current: bool
     is_known: bool
+
+    def require_writable(self) -> None:
+        """Raise StatisticsIndexError if the index cannot be written."""
+        if not self.store.is_writable():
+            raise _not_writable(self.store.uri)
 
 
 @dataclass(frozen=True)

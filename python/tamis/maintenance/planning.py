@@ -76,25 +76,31 @@ def maintain_index(
     index: Index, *, dry_run: bool = False, history: str | os.PathLike[str] | None = None
 ) -> Maintenance:
     """Maintain an index: see `maintain`."""
-    index = placed(index)
-    state = index.state()
+    index, state = placed(index)
     plan = planned(index, state, past_scans(index.spark, history))
     if dry_run or not plan.worthwhile:
         return plan
     started = time.perf_counter()
-    index.require_writable()
+    state.require_writable()
     run(index, state, plan.worthwhile)
     return replace(plan, seconds=time.perf_counter() - started)
 
 
-def placed(index: Index) -> Index:
-    """Return the index where it is or can be written: where it belongs, or in the cache directory.
+def placed(index: Index) -> tuple[Index, State]:
+    """Return the index where it is or can be written, and its state.
+
+    That is where it belongs, or in the cache directory.
 
     Raises:
         StatisticsIndexError: The table cannot be listed.
     """
-    location = maintained_location(cache_location(index.spark))
-    return index.at(location) if location is not None and index.needs_another_place() else index
+    state = index.state()
+    if index.needs_another_place(state):
+        location = maintained_location(cache_location(index.spark))
+        if location is not None:
+            index = index.at(location)
+            state = index.state()
+    return index, state
 
 
 def planned(index: Index, state: State, scans: pa.Table) -> Maintenance:
@@ -109,14 +115,14 @@ def planned(index: Index, state: State, scans: pa.Table) -> Maintenance:
     return Maintenance(index.target, steps, location=index.directory)
 
 
-def run(index: Index, state: State, steps: Sequence[Step], fill_gaps: bool | None = None) -> None:
+def run(index: Index, state: State, steps: Sequence[Step], fill_gaps: bool = True) -> None:
     """Run steps of maintenance.
 
     Args:
         index: The index.
         state: Its state before these steps.
         steps: The step that builds or refreshes, if any, comes first.
-        fill_gaps: Whether a new index gets bounds from rows. None: as it was built before.
+        fill_gaps: Whether a new index gets bounds from rows where footers do not suffice.
 
     Raises:
         StatisticsIndexError: The table cannot be listed or read, or the index cannot be written.
@@ -129,7 +135,7 @@ def run(index: Index, state: State, steps: Sequence[Step], fill_gaps: bool | Non
             wanted.setdefault(str(step.name), []).append(step.kind)
     if steps[0].action != "record":
         # refresh() also restores what a deleted or damaged index recorded
-        index.refresh() if state.is_known else index.build(fill_gaps=fill_gaps is not False)
+        index.refresh() if state.is_known else index.build(fill_gaps=fill_gaps)
     if columns or expressions:
         index.add(columns=columns, expressions=expressions)
 
@@ -157,7 +163,7 @@ def _steps(state: State, scans: pa.Table) -> tuple[Step, ...]:
     whole = pc.sum(state.table.listing.snapshot.files.size).as_py() or 0
     steps = [] if _is_up_to_date(state) else [_step_of_files(state, sizes, whole)]
     for each in lacking:
-        steps.append(_step_of(each, files, _bytes_of(each, sizes, whole, _fold(state))))
+        steps.append(_step_of(each, files, _bytes_of(each.columns, sizes, whole, _fold(state))))
     return tuple(steps)
 
 
@@ -177,25 +183,26 @@ def _step_of_files(state: State, sizes: Sizes, whole: int) -> Step:
     """Return the step that brings the index up to date."""
     files = state.table.listing.snapshot.files
     leaves, fold = state.table.leaves, _fold(state)
-    gaps = whole
+    read = whole
     if state.table.listing.reading is None:
         floating = {fold(leaf.name) for leaf in leaves if leaf.type in FLOATING}
-        gaps = sum(
+        read = sum(
             number
             for (name, kind), number in sizes.items()
             if fold(name) in floating or kind == _INT96
         )
         for entry in () if state.held is None else state.held.entries:
             if not entry.fills_gap:  # is recorded of these files too
-                gaps += _bytes_of_column(entry.path, sizes, whole, fold)
+                columns = None if entry.path is None else [".".join(entry.path)]
+                read += _bytes_of(columns, sizes, whole, fold)
     found = state.staleness
     if found is None or not state.is_current:
-        return Step("build", len(files), gaps, added=len(files))
+        return Step("build", len(files), read, added=len(files))
     new = found.added + found.changed
     return Step(
         "refresh",
         new,
-        round(gaps * new / max(1, len(files))),
+        round(read * new / max(1, len(files))),
         added=found.added,
         changed=found.changed,
         gone=found.gone,
@@ -212,26 +219,18 @@ def _recorded(state: State) -> set[tuple[str, str]]:
     return {(each.kind, each.key or each.name) for each in entries if not each.fills_gap}
 
 
-def _bytes_of(each: Proposal, sizes: Sizes, whole: int, fold: Callable[[str], str]) -> int:
-    """Return the bytes of the columns of a proposal in all files."""
-    if not sizes:
+def _bytes_of(
+    columns: Sequence[str] | None, sizes: Sizes, whole: int, fold: Callable[[str], str]
+) -> int:
+    """Return the bytes of columns in all files; of unknown ones, those of all columns."""
+    if columns is None or not sizes:
         return whole
-    columns = [fold(column) for column in each.columns]
+    names = [fold(column) for column in columns]
     return sum(
         number
         for (name, _), number in sizes.items()
-        if any(fold(name) == column or fold(name).startswith(f"{column}.") for column in columns)
+        if any(fold(name) == each or fold(name).startswith(f"{each}.") for each in names)
     )
-
-
-def _bytes_of_column(
-    path: tuple[str, ...] | None, sizes: Sizes, whole: int, fold: Callable[[str], str]
-) -> int:
-    """Return the bytes of a column in all files; of an expression, those of all columns."""
-    if path is None:
-        return whole
-    wanted = fold(".".join(path))
-    return sum(number for (name, _), number in sizes.items() if fold(name) == wanted)
 
 
 def _step_of(each: Proposal, files: int, read: int) -> Step:

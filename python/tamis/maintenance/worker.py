@@ -80,15 +80,14 @@ class Run:
 def attach(order: Order) -> tuple[SparkSession, Run]:
     """Return a session of the driver in whose environment this process runs."""
     from pyspark import SparkConf, SparkContext
+    from pyspark.java_gateway import launch_gateway
+    from pyspark.sql import SparkSession
 
     class Attached(SparkContext):
         """The context of the driver, which this process never stops, whatever fails."""
 
         def stop(self) -> None:
             pass
-
-    from pyspark.java_gateway import launch_gateway
-    from pyspark.sql import SparkSession
 
     # connects to the driver, because of PYSPARK_GATEWAY_PORT
     gateway = launch_gateway()  # type: ignore[no-untyped-call]
@@ -120,13 +119,10 @@ def maintain_for(spark: SparkSession, order: Order, run_of_driver: Run) -> None:
 
     folder = Path(order.history) if order.history else default_location()
     scans = past_scans(spark, folder) if order.keeps_history else SCHEMA.empty_table()
-    index = placed(Index(spark, order.table))
+    index, state = placed(Index(spark, order.table))
     done: set[Step] = set()
-    while True:
-        state = index.state()
+    while not _is_of_others(state):
         left = run_of_driver.bytes_left()
-        if _is_of_others(state):
-            return
         # a new index without bounds from rows reads footers only
         affordable = [
             step
@@ -137,7 +133,7 @@ def maintain_for(spark: SparkSession, order: Order, run_of_driver: Run) -> None:
         if not affordable:
             return
         if not done:
-            index.require_writable()
+            state.require_writable()
         step = affordable[0]
         done.add(step)
         started, problem = datetime.now(UTC), None
@@ -170,6 +166,7 @@ def maintain_for(spark: SparkSession, order: Order, run_of_driver: Run) -> None:
             run_of_driver.report(f"{step} ({problem})")
             if step.action != "record":
                 return
+        state = index.state()
 
 
 def _is_of_others(state: State) -> bool:
@@ -195,7 +192,6 @@ def main() -> None:
     # a table that is gone, or whose index cannot be written, is none of the user's concern
     with suppress(TamisError):
         maintain_for(spark, order, run_of_driver)
-    sys.stdout.flush()
     os._exit(0)  # without the end of the gateway, which belongs to the driver
 
 

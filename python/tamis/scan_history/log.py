@@ -30,7 +30,8 @@ __all__ = ["MAINTENANCE", "Log", "Skipped", "default_location"]
 #: How the names of files begin that `tamis.scan_history.maintenance_log` writes.
 MAINTENANCE: Final = "maintenance-"
 _STEP: Final = re.compile(MAINTENANCE + r"(\d{13})-[0-9a-f]{16}\.parquet")
-_NAME: Final = re.compile(r"scans-(\d{13})-[0-9a-f]{16}\.parquet")
+_SCANS: Final = "scans-"
+_NAME: Final = re.compile(_SCANS + r"(\d{13})-[0-9a-f]{16}\.parquet")
 #: From this number of small files on, they are merged into one.
 _MANY: Final = 32
 #: Files below this size, in bytes, are small.
@@ -68,14 +69,27 @@ class Log:
         Raises:
             OSError: The file cannot be written.
         """
-        # Predicates contain values of the data, so only this user may read them.
-        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         newest = pc.max(table.column("time").cast(pa.int64())).as_py()
         stamp = int(time.time() * 1000) if newest is None else newest
-        path = self.folder / f"scans-{stamp:013d}-{secrets.token_hex(8)}.parquet"
+        return self.write(_SCANS, stamp, table.cast(SCHEMA))
+
+    def write(self, kind: str, stamp: int, table: pa.Table) -> Path:
+        """Write a file atomically, and return its path.
+
+        Args:
+            kind: How its name begins.
+            stamp: The time in its name, in milliseconds since 1970.
+            table: Its content.
+
+        Raises:
+            OSError: The file cannot be written.
+        """
+        # Predicates contain values of the data, so only this user may read them.
+        self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        path = self.folder / f"{kind}{stamp:013d}-{secrets.token_hex(8)}.parquet"
         part = path.with_suffix(".part")
         try:
-            pq.write_table(table.cast(SCHEMA), part, compression="zstd")
+            pq.write_table(table, part, compression="zstd")
             os.replace(part, path)  # atomic
         finally:
             part.unlink(missing_ok=True)
@@ -114,12 +128,12 @@ class Log:
         """
         now = int(time.time() * 1000) if now_ms is None else now_ms
         oldest = now - max_age_ms
-        for pattern in ("scans-*.part", f"{MAINTENANCE}*.part"):
-            for path in self.folder.glob(pattern):
+        for kind in (_SCANS, MAINTENANCE):
+            for path in self.folder.glob(f"{kind}*.part"):
                 if _age_s(path, now) > _ABANDONED_S:
                     path.unlink(missing_ok=True)
         for path in self.maintenance():
-            if int(path.name.removeprefix(MAINTENANCE)[:13]) < oldest:
+            if _newest_ms(path) < oldest:
                 path.unlink(missing_ok=True)
         sizes: dict[Path, int] = {}
         for path in self._ours():
@@ -228,7 +242,7 @@ def _with_audits(scans: pa.Table, audits: pa.Table) -> pa.Table:
 
 
 def _newest_ms(path: Path) -> int:
-    match = _NAME.fullmatch(path.name)
+    match = _NAME.fullmatch(path.name) or _STEP.fullmatch(path.name)
     assert match is not None
     return int(match[1])
 

@@ -8,7 +8,6 @@ One file for each step, in the directory of the history. `Log.tidy` removes old 
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 from typing import Any, Final
 
@@ -45,15 +44,8 @@ def append(folder: Path, step: dict[str, Any]) -> None:
     Raises:
         OSError: The file cannot be written.
     """
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     stamp = int(step["time"].timestamp() * 1000)
-    path = folder / f"{MAINTENANCE}{stamp:013d}-{secrets.token_hex(8)}.parquet"
-    part = path.with_suffix(".part")
-    try:
-        pq.write_table(pa.Table.from_pylist([step], SCHEMA), part, compression="zstd")
-        os.replace(part, path)  # atomic
-    finally:
-        part.unlink(missing_ok=True)
+    Log(folder).write(MAINTENANCE, stamp, pa.Table.from_pylist([step], SCHEMA))
 
 
 def maintenance_history(location: str | os.PathLike[str] | None = None) -> pa.Table:

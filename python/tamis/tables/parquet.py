@@ -461,14 +461,20 @@ def _tables_above(directory: str) -> Iterator[str]:
         yield directory
 
 
+def _may_have_cached_indexes(request: ScanRequest) -> bool:
+    """Return whether indexes in the cache directory may describe files of a request."""
+    options, roots = request.index, request.table.roots
+    is_wanted = options.enabled and options.automatic is not None
+    return is_wanted and request.reading is None and len(roots) <= _MAX_ROOTS
+
+
 def _automatic_roots(request: ScanRequest, snapshot: Snapshot) -> dict[str, tuple[str, str]]:
     """Return the root and the location of the automatic index for each root of a request.
 
     Of a table with many roots, or of files that are not Parquet, there is none.
     """
     wanted, roots = request.index.automatic, request.table.roots
-    is_possible = request.index.enabled and request.reading is None and len(roots) <= _MAX_ROOTS
-    if wanted is None or not is_possible:
+    if wanted is None or not _may_have_cached_indexes(request):
         return {}
     case_sensitive = request.table.case_sensitive
     location = location_of(request.cache_directory, wanted.schema, case_sensitive)
@@ -481,15 +487,12 @@ def _maintained_roots(
     request: ScanRequest, snapshot: Snapshot
 ) -> Iterator[tuple[Iterator[str], str]]:
     """Yield where maintenance may have put an index for each root of a request: see `maintain`."""
-    wanted, roots = request.index.automatic, request.table.roots
-    is_possible = request.index.enabled and request.reading is None and len(roots) <= _MAX_ROOTS
-    if wanted is None or not is_possible or not has_maintained(request.cache_directory):
+    if not _may_have_cached_indexes(request) or not has_maintained(request.cache_directory):
         return
     location = maintained_location(request.cache_directory)
-    if location is None:
-        return
-    for root in roots:
-        yield _candidates(root, snapshot), location
+    if location is not None:
+        for root in request.table.roots:
+            yield _candidates(root, snapshot), location
 
 
 def _is_below(root: str, snapshot: Snapshot) -> npt.NDArray[np.bool_]:
