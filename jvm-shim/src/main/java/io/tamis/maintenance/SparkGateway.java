@@ -1,10 +1,7 @@
 package io.tamis.maintenance;
 
-import java.util.concurrent.TimeoutException;
 import org.apache.spark.SparkConf;
-import org.apache.spark.SparkContext;
 import org.apache.spark.api.python.Py4JServer;
-import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.classic.SparkSession;
 
 /**
@@ -37,15 +34,5 @@ final class SparkGateway {
   /** A session with the same settings and temporary functions. */
   static SparkSession copy(SparkSession session) {
     return session.cloneSession();
-  }
-
-  /** Waits until the listeners have received all events so far. */
-  static void delivered(SparkContext context, long timeoutMs) throws TimeoutException {
-    context.listenerBus().waitUntilEmpty(timeoutMs);
-  }
-
-  /** The directories and archives of this machine in which pyspark is found. */
-  static String path() {
-    return PythonUtils.sparkPythonPath();
   }
 }

@@ -2,7 +2,6 @@ package io.tamis.remote;
 
 import java.util.Map;
 import org.apache.spark.api.python.PythonFunction;
-import org.apache.spark.api.python.PythonUtils;
 import org.apache.spark.sql.execution.datasources.v2.python.UserDefinedPythonDataSource;
 
 /**
@@ -22,11 +21,6 @@ final class SparkPython {
   /** The environment variables for it. */
   static Map<String, String> environment(UserDefinedPythonDataSource source) {
     return function(source).envVars();
-  }
-
-  /** The directories and archives of this machine in which pyspark is found. */
-  static String path() {
-    return PythonUtils.sparkPythonPath();
   }
 
   private static PythonFunction function(UserDefinedPythonDataSource source) {

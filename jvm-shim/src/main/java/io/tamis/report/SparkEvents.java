@@ -11,7 +11,7 @@ import org.apache.spark.sql.execution.ui.SparkListenerSQLExecutionEnd;
  * <p>Written in Java: Scala's private[spark] makes these parts inaccessible to Scala code outside
  * of Spark, but they are public in the bytecode (checked on 4.0 to 4.3).
  */
-final class SparkEvents {
+public final class SparkEvents {
   private SparkEvents() {}
 
   /** What ran; null where the event was read from a log of events. */
@@ -20,7 +20,7 @@ final class SparkEvents {
   }
 
   /** Waits until the listeners have received all events so far. */
-  static void delivered(SparkContext context, long timeoutMs) throws TimeoutException {
+  public static void delivered(SparkContext context, long timeoutMs) throws TimeoutException {
     context.listenerBus().waitUntilEmpty(timeoutMs);
   }
 }

@@ -115,33 +115,41 @@ final class IdleMaintenance private (context: SparkContext) extends QueryListene
         runs.synchronized(runs -= run.id)
         watch.running.foreach(cancel)
       }
-    val isInterrupted = run.wasStopped && !run.wasOverBudget
-    synchronized {
-      if (isInterrupted) stops(table) = math.min(stops.getOrElse(table, 0) + 1, MostStops)
-      else {
-        due -= table
-        stops -= table
-      }
-      val others = if (problem.isDefined || run.wasOverBudget) Hour else Again
-      notBefore(table) = System.nanoTime() + stops.get(table).fold(others)(FirstPause << _)
-      Seq(notBefore, stops).foreach { map =>
-        while (map.size > MostDue) map.remove(map.head._1)
-      }
+    schedule(run, problem)
+    warn(run, problem)
+  }
+
+  /** Notes when the table of a run that has ended may be maintained again. */
+  private def schedule(run: MaintenanceRun, problem: Option[String]): Unit = synchronized {
+    val table = run.table
+    if (run.wasStopped && !run.wasOverBudget)
+      stops(table) = math.min(stops.getOrElse(table, 0) + 1, MostStops)
+    else {
+      due -= table
+      stops -= table
     }
+    val others = if (problem.isDefined || run.wasOverBudget) Hour else Again
+    notBefore(table) = System.nanoTime() + stops.get(table).fold(others)(FirstPause << _)
+    Seq(notBefore, stops).foreach { map =>
+      while (map.size > MostDue) map.remove(map.head._1)
+    }
+  }
+
+  private def warn(run: MaintenanceRun, problem: Option[String]): Unit = {
     if (run.wasOverBudget)
       Warnings.once(
         "index:maintenance:budget",
-        s"maintenance of the index of $table was cancelled, because it exceeded " +
+        s"maintenance of the index of ${run.table} was cancelled, because it exceeded " +
           s"${TamisConf.indexAutoMaxCpuTimeMs.key} per hour. Raise this conf, or run " +
           "tamis.maintain yourself."
       )
     problem.foreach { why =>
       Warnings.once(
         "index:maintenance",
-        s"the index of $table could not be maintained while the driver was idle: $why. Queries are " +
-          "not affected. spark.tamis.index.auto=full needs a Python with pyspark and pyarrow on the " +
-          "driver (spark.tamis.python) and on executors; spark.tamis.index.auto=footers turns " +
-          "this off."
+        s"the index of ${run.table} could not be maintained while the driver was idle: $why. " +
+          "Queries are not affected. spark.tamis.index.auto=full needs a Python with pyspark and " +
+          "pyarrow on the driver (spark.tamis.python) and on executors; " +
+          "spark.tamis.index.auto=footers turns this off."
       )
     }
   }
@@ -232,14 +240,9 @@ object IdleMaintenance {
   private def millis(ms: Long): Long = TimeUnit.MILLISECONDS.toNanos(ms)
 
   private def quietly(act: => Unit): Unit =
-    try act
-    catch {
-      case AnyFailure(e) =>
-        Warnings.once(
-          "index:maintenance:failed",
-          s"indexes cannot be maintained while the driver is idle ($e). Report this error. Queries " +
-            "are not affected.",
-          e
-        )
-    }
+    AnyFailure.warned(
+      _ => "index:maintenance:failed",
+      "indexes cannot be maintained while the driver is idle",
+      "Report this error. Queries are not affected."
+    )(act)(_ => ())
 }

@@ -1,9 +1,10 @@
 package io.tamis.maintenance
 
-import io.tamis.bridge.SidecarPython
+import io.tamis.bridge.{PythonEnvironment, SidecarPython}
 import io.tamis.conf.TamisConf
+import io.tamis.report.SparkEvents
 import io.tamis.wire.Json
-import java.io.{File, IOException}
+import java.io.IOException
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.UUID
 import java.util.concurrent.TimeUnit
@@ -24,7 +25,7 @@ import org.apache.spark.sql.internal.SQLConf
   *   the confs of the user's session, of which those of the history count
   * @param cost
   *   what the jobs of maintenance have cost so far, in all runs
-  * @param bytesLeft
+  * @param left
   *   how many bytes may still be read in this hour
   */
 final class MaintenanceRun private[maintenance] (
@@ -35,8 +36,7 @@ final class MaintenanceRun private[maintenance] (
     left: () => Long
 ) {
   private[maintenance] val id: String = JobWatch.Prefix + UUID.randomUUID()
-  private val before = cost()
-  private var taken = before
+  private var taken = cost()
   @volatile private var process: Option[Process] = None
   @volatile private var isStopped = false
   @volatile private var isOverBudget = false
@@ -45,7 +45,8 @@ final class MaintenanceRun private[maintenance] (
   /** For the process: how many bytes may still be read. */
   def bytesLeft(): Long = left()
 
-  /** For the process: CPU time in nanoseconds, and bytes, of its jobs since the last call. */
+  /** For the process: the time of tasks in nanoseconds, and bytes, of its jobs since the last call.
+    */
   def takeCost(): Array[Long] = synchronized {
     MaintenanceRun.delivered(session)
     val now = cost()
@@ -107,29 +108,27 @@ final class MaintenanceRun private[maintenance] (
   private def lastLine(text: String): String =
     text.linesIterator.map(_.trim).filter(_.nonEmpty).toSeq.lastOption.getOrElse("no message")
 
-  private def order: String = {
-    Json.text(
-      Json.obj(
-        "run" -> id,
-        "table" -> table,
-        "keeps_history" -> TamisConf.historyEnabled(history),
-        "history" -> TamisConf.historyLocation(history)
-      )
+  private def order: String = Json.text(
+    Json.obj(
+      "run" -> id,
+      "table" -> table,
+      "keeps_history" -> TamisConf.historyEnabled(history),
+      "history" -> TamisConf.historyLocation(history)
     )
-  }
+  )
 
   private def start(python: String, gateway: SparkGateway): Process = {
     // -P: do not search the working directory for modules
     val builder = new ProcessBuilder(python, "-P", "-m", "tamis.maintenance.worker")
       .redirectOutput(ProcessBuilder.Redirect.DISCARD)
-    val environment = builder.environment
-    environment.put("PYSPARK_GATEWAY_PORT", gateway.port.toString)
-    environment.put("PYSPARK_GATEWAY_SECRET", gateway.secret)
-    environment.put("PYSPARK_PIN_THREAD", "true")
-    SidecarPython.sparkConf("spark.pyspark.python").foreach(environment.put("PYSPARK_PYTHON", _))
-    val path = SidecarPython.packageRoot.map(_.toString).toSeq ++
-      Seq(SparkGateway.path(), environment.getOrDefault("PYTHONPATH", ""))
-    environment.put("PYTHONPATH", path.filter(_.nonEmpty).mkString(File.pathSeparator))
+    val own = Seq(
+      "PYSPARK_GATEWAY_PORT" -> gateway.port.toString,
+      "PYSPARK_GATEWAY_SECRET" -> gateway.secret,
+      "PYSPARK_PIN_THREAD" -> "true"
+    )
+    val inherited = SidecarPython.sparkConf("spark.pyspark.python").map("PYSPARK_PYTHON" -> _) ++
+      SidecarPython.packageRoot.map("PYTHONPATH" -> _.toString)
+    PythonEnvironment.fill(builder, (own ++ inherited).toMap)
     builder.start()
   }
 }
@@ -139,5 +138,5 @@ private object MaintenanceRun {
 
   /** Waits until the listeners know what the jobs have cost. */
   private def delivered(session: ClassicSession): Unit =
-    Try(SparkGateway.delivered(session.sparkContext, DeliveredMs)): Unit
+    Try(SparkEvents.delivered(session.sparkContext, DeliveredMs)): Unit
 }

@@ -1,6 +1,6 @@
 package io.tamis.remote
 
-import io.tamis.bridge.{PlannerClient, PlannerUnavailable}
+import io.tamis.bridge.{PlannerClient, PlannerUnavailable, PythonEnvironment}
 import io.tamis.conf.TamisConf
 import io.tamis.wire.{RemoteTasks, RemoteTasksQuestion}
 import java.io.IOException

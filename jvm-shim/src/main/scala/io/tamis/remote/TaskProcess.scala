@@ -1,7 +1,7 @@
 package io.tamis.remote
 
-import io.tamis.bridge.Daemons
-import java.io.{EOFException, File, IOException}
+import io.tamis.bridge.{Daemons, PythonEnvironment}
+import java.io.{EOFException, IOException}
 import java.net.{StandardProtocolFamily, UnixDomainSocketAddress}
 import java.nio.ByteBuffer
 import java.nio.channels.{ReadableByteChannel, ServerSocketChannel, SocketChannel}
@@ -184,28 +184,5 @@ private[remote] object TaskProcess {
     }
     connected.configureBlocking(true)
     connected
-  }
-}
-
-/** The environment of a Python process that tamis starts for a data source. */
-private[remote] object PythonEnvironment {
-
-  /** How users choose the interpreter, for errors. */
-  val Choice: String =
-    "Set PYSPARK_PYTHON (or spark.pyspark.python of spark-submit), and PYSPARK_DRIVER_PYTHON if " +
-      "it is set already, to"
-
-  /** Says that an interpreter cannot be run, and what to do. */
-  def missing(interpreter: String, problem: IOException): String =
-    s"cannot run the Python interpreter $interpreter (${problem.getMessage}). $Choice a Python that " +
-      "the driver and every executor have."
-
-  def fill(builder: ProcessBuilder, variables: Map[String, String]): Unit = {
-    val environment = builder.environment
-    val inherited = Option(environment.get("PYTHONPATH"))
-    variables.foreach { case (name, value) => environment.put(name, value) }
-    val path = Seq(Some(SparkPython.path()), variables.get("PYTHONPATH"), inherited).flatten
-    environment.put("PYTHONPATH", path.filter(_.nonEmpty).mkString(File.pathSeparator))
-    environment.put("PYTHONUNBUFFERED", "1")
   }
 }

@@ -18,8 +18,6 @@ import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predica
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DoubleType, FloatType, StructType}
 
-import scala.util.control.NonFatal
-
 /** The files of a scan that remain once the running query has computed the values of `column IN
   * (values)` and of the conditions that tamis added (`RuntimeFilter`).
   *
@@ -59,7 +57,7 @@ final class RuntimePruning(table: TamisTable, kept: FileSelection) {
     val test = PartitionPredicate.of(Seq(hashed(condition)), partitions)
     row =>
       try test(row)
-      catch { case NonFatal(_) => true }
+      catch { case AnyFailure(_) => true }
   }
 
   /** Lists of values as sets, because every partition is tested. Spark compares -0.0 and 0.0 as

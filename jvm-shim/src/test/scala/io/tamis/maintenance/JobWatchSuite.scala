@@ -1,6 +1,7 @@
 package io.tamis.maintenance
 
 import io.tamis.PlanSuite
+import io.tamis.report.SparkEvents
 import java.util.concurrent.CountDownLatch
 
 import scala.collection.mutable
@@ -19,7 +20,7 @@ class JobWatchSuite extends PlanSuite {
       watch.idleNanos(spark.sparkContext.statusTracker.getActiveJobIds().toSeq)
   }
 
-  private def delivered(): Unit = SparkGateway.delivered(spark.sparkContext, 10000)
+  private def delivered(): Unit = SparkEvents.delivered(spark.sparkContext, 10000)
 
   private def watched(current: String*)(body: Watched => Unit): Watched = {
     val watched = new Watched(current.toSet)

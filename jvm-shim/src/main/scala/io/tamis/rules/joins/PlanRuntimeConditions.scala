@@ -41,7 +41,6 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
   *     With tamis off, only plans that were optimized before are changed.
   */
 object PlanRuntimeConditions extends GoalPhysicalRule {
-
   override protected def rewritten(plan: SparkPlan): SparkPlan = plan.transformUp {
     case TamisScanExec(scan, _) if scan.runtimeFilters.nonEmpty =>
       scan.transformExpressionsDown {

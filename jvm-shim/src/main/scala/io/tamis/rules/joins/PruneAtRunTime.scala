@@ -31,7 +31,6 @@ import org.apache.spark.sql.internal.SQLConf
   * are ruled out by a scalar subquery whatever the settings of tamis, as in Spark's own scan.
   */
 object PruneAtRunTime extends GoalRule {
-
   override protected def isOn(conf: SQLConf): Boolean = true
 
   private def prunesFiles: Boolean =
