@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 
 from bench.planning import (
@@ -19,42 +20,44 @@ from bench.planning import (
 )
 from bench.session import session
 
+_PARTS: dict[str, tuple[str, Callable[[argparse.Namespace], list[str]]]] = {
+    "evaluation": ("Evaluation, CPU milliseconds", lambda _: evaluation.table()),
+    "functions": ("Functions, CPU milliseconds", lambda _: functions.table()),
+    "row-groups": (
+        "Row groups, milliseconds of the planner",
+        lambda given: row_groups.table(given.folder),
+    ),
+    "first-touch": (
+        "First touch of a column, CPU milliseconds",
+        lambda given: first_touch.table(given.folder),
+    ),
+    "memory": (
+        "Anonymous memory of an index with row statistics",
+        lambda given: memory.table(given.folder),
+    ),
+    "segments": ("Segments, CPU milliseconds", lambda given: segments.table(given.folder)),
+    "first-plan": (
+        "The first query of a driver, milliseconds",
+        lambda given: first_plan.table(given.folder),
+    ),
+    "round-trip": ("Round trip, milliseconds", lambda given: _round_trip(given)),
+    "explain": ("tamis.explain, milliseconds", lambda given: _explain(given)),
+}
+
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parts = ["evaluation", "functions", "row-groups", "first-touch", "memory", "round-trip"]
-    parts += ["explain", "segments", "first-plan", "all"]
-    parser.add_argument("part", nargs="?", choices=parts, default="all")
-    parser.add_argument("--folder", type=Path, default=Path("build/bench"))
+    parser.add_argument("part", nargs="?", choices=[*_PARTS, "all"], default="all")
+    parser.add_argument("--folder", type=lambda text: Path(text).resolve(), default="build/bench")
     parser.add_argument("--sizes", type=int, nargs="*", default=round_trip.SIZES)
     arguments = parser.parse_args()
-    if arguments.part in ("evaluation", "all"):
-        print("\n".join(["", "Evaluation, CPU milliseconds", "", *evaluation.table()]))
-    if arguments.part in ("functions", "all"):
-        print("\n".join(["", "Functions, CPU milliseconds", "", *functions.table()]))
-    if arguments.part in ("row-groups", "all"):
-        rows = row_groups.table(arguments.folder.resolve())
-        print("\n".join(["", "Row groups, milliseconds of the planner", "", *rows]))
-    if arguments.part in ("first-touch", "all"):
-        rows = first_touch.table(arguments.folder.resolve())
-        print("\n".join(["", "First touch of a column, CPU milliseconds", "", *rows]))
-    if arguments.part in ("memory", "all"):
-        rows = memory.table(arguments.folder.resolve())
-        print("\n".join(["", "Anonymous memory of an index with row statistics", "", *rows]))
-    if arguments.part in ("segments", "all"):
-        rows = segments.table(arguments.folder.resolve())
-        print("\n".join(["", "Segments, CPU milliseconds", "", *rows]))
-    if arguments.part in ("first-plan", "all"):
-        rows = first_plan.table(arguments.folder.resolve())
-        print("\n".join(["", "The first query of a driver, milliseconds", "", *rows]))
-    if arguments.part in ("round-trip", "all"):
-        print("\n".join(["", "Round trip, milliseconds", "", *_round_trip(arguments)]))
-    if arguments.part in ("explain", "all"):
-        print("\n".join(["", "tamis.explain, milliseconds", "", *_explain(arguments)]))
+    for part, (title, table) in _PARTS.items():
+        if arguments.part in (part, "all"):
+            print("\n".join(["", title, "", *table(arguments)]))
 
 
 def _round_trip(arguments: argparse.Namespace) -> list[str]:
-    folder = arguments.folder.resolve()
+    folder = arguments.folder
     shutil.rmtree(folder / "export", ignore_errors=True)
     spark = session("6g")
     try:
@@ -64,7 +67,7 @@ def _round_trip(arguments: argparse.Namespace) -> list[str]:
 
 
 def _explain(arguments: argparse.Namespace) -> list[str]:
-    folder = arguments.folder.resolve()
+    folder = arguments.folder
     shutil.rmtree(folder / "export", ignore_errors=True)
     spark = session("4g")
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,12 +15,10 @@ from tamis.jar import shim_in
 from tests.maintenance.test_maintain import FILES, query
 from tests.maintenance.test_maintain import path as path  # a fixture
 from tests.maintenance.test_maintain import written as written  # a fixture
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-#: Seconds; the worker imports pyspark and pyarrow on a busy machine.
-PATIENCE = 120
 
 
 @pytest.fixture(autouse=True)
@@ -37,13 +35,6 @@ def steps(tmp_path: Path) -> list[dict[str, Any]]:
     return rows
 
 
-def wait_for(condition: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.5)
-
-
 def kinds(tmp_path: Path) -> list[tuple[Any, ...]]:
     return [(step["action"], step["kind"], step["name"]) for step in steps(tmp_path)]
 
@@ -53,7 +44,7 @@ def test_what_queries_lack_is_recorded_while_no_job_runs(
 ) -> None:
     before = set(shim_in(spark._jvm).warnings())
     assert query(spark, path) == [FILES, FILES]
-    wait_for(lambda: len(kinds(tmp_path)) == 3)
+    wait_until(lambda: len(kinds(tmp_path)) == 3)
     assert kinds(tmp_path) == [
         ("build", None, None),
         ("record", "bloom", "key"),
@@ -79,7 +70,7 @@ def test_index_that_cannot_be_written_is_kept_in_the_cache(
 ) -> None:
     (Path(path) / "_tamis").write_text("not a directory")
     assert query(spark, path) == [FILES, FILES]
-    wait_for(lambda: len(kinds(tmp_path)) == 3)
+    wait_until(lambda: len(kinds(tmp_path)) == 3)
     assert {step["location"].startswith("file:") for step in steps(tmp_path)} == {True}
     on_key, _ = query(spark, path)
     assert on_key < FILES // 2
@@ -105,7 +96,7 @@ def test_guards_of_the_session_do_not_stop_maintenance(
 ) -> None:
     assert query(spark, path) == [FILES, FILES]
     spark.conf.set("spark.tamis.requireFilter", "*")
-    wait_for(lambda: len(kinds(tmp_path)) == 3)
+    wait_until(lambda: len(kinds(tmp_path)) == 3)
     assert {step["problem"] for step in steps(tmp_path)} == {None}
 
 
@@ -115,7 +106,7 @@ def test_session_of_the_user_stays_the_default(
     classes = spark._jvm.org.apache.spark.sql.classic.SparkSession
     before = classes.getDefaultSession().get()
     assert query(spark, path) == [FILES, FILES]
-    wait_for(lambda: len(kinds(tmp_path)) == 3)
+    wait_until(lambda: len(kinds(tmp_path)) == 3)
     assert classes.getDefaultSession().get().equals(before)
     assert spark.range(3).count() == 3
 
@@ -125,7 +116,7 @@ def test_without_a_budget_only_footers_are_read(
 ) -> None:
     spark.conf.set("spark.tamis.index.auto.maxReadSize", "0b")
     assert query(spark, path) == [FILES, FILES]
-    wait_for(lambda: len(kinds(tmp_path)) == 1)
+    wait_until(lambda: len(kinds(tmp_path)) == 1)
     assert kinds(tmp_path) == [("build", None, None)]
     time.sleep(3)
     assert kinds(tmp_path) == [("build", None, None)]
@@ -140,7 +131,7 @@ def test_job_of_a_user_ends_maintenance(spark: SparkSession, path: str, tmp_path
     while time.monotonic() < ended:
         spark.sparkContext.parallelize([1], 1).count()
     assert kinds(tmp_path) == []
-    wait_for(lambda: len(kinds(tmp_path)) == 3)
+    wait_until(lambda: len(kinds(tmp_path)) == 3)
 
 
 def warned(spark: SparkSession) -> int:
@@ -154,7 +145,7 @@ def test_python_that_cannot_maintain_costs_one_warning(
     assert query(spark, path) == [FILES, FILES]
     spark.conf.set("spark.tamis.python", "/nonexistent/python")
     try:
-        wait_for(lambda: warned(spark) > 0)
+        wait_until(lambda: warned(spark) > 0)
         assert warned(spark) == 1
     finally:
         spark.conf.unset("spark.tamis.python")

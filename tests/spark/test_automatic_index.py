@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +13,7 @@ import tamis
 from tamis import StatisticsIndexError
 from tamis.conf import entry
 from tests.spark.conftest import kept, rows
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -176,10 +176,8 @@ def test_description_counts_files_that_wait(spark: SparkSession, tmp_path: Path)
     description = index.describe()
     assert description.waiting == description.to_dict()["waiting"] == files
     assert f"files that wait for the automatic index: {files}" in str(description)
-    until = time.monotonic() + 60
-    while (description := index.describe()).waiting:
-        assert time.monotonic() < until
-        time.sleep(0.2)
+    wait_until(lambda: not index.describe().waiting)
+    description = index.describe()
     assert description.automatic is not None
     assert description.automatic.files == files
     assert "wait" not in str(description)

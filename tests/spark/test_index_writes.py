@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import time
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from tests.spark.conftest import kept
+from tests.waiting import wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 #: More than are indexed while a query waits.
 FILES = 70
 #: Seconds; a machine may be busy.
-LIMIT = 120.0
 
 
 @pytest.fixture(autouse=True)
@@ -59,13 +58,6 @@ def indexed(spark: SparkSession, folder: str) -> Counter[str]:
         if inside:
             files[name] += index["totals"]["files"]
     return files
-
-
-def wait_until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + LIMIT
-    while not is_so():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
 
 
 def wait_for(spark: SparkSession, folder: str, **files: int) -> None:
