@@ -79,7 +79,7 @@ def write_index(
 
 
 def _content(root: str, schema: str, ordinal: npt.NDArray[np.int64], row_groups: int) -> Generation:
-    """Return what an index says of the files with these ordinals."""
+    """Return the statistics of the files with these ordinals."""
     size = len(ordinal)
     leaves = leaves_of(schema)
     keys = FileKeys(

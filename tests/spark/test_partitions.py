@@ -97,6 +97,37 @@ def test_partitions_are_pruned_as_in_plain_spark_whatever_the_settings(
         assert sql_tab(spark)["files read after run-time filters"] == [files]
 
 
+MIXED = "((s.year = 1995 AND s.id > 50) OR s.year = 1993)"
+LATEST = "s.year = (SELECT max(id) + 1984 FROM range(12))"
+SHAPES = [
+    "SELECT s.id, r.id FROM sales s LEFT JOIN sales r ON s.id = r.id + 1 AND r.year = 1995 WHERE {c}",
+    "SELECT s.id, r.id FROM sales r LEFT JOIN (SELECT * FROM sales s WHERE {c}) s ON s.id = r.id",
+    "SELECT s.id, r.id FROM sales r FULL JOIN (SELECT * FROM sales s WHERE {c}) s ON s.id = r.id",
+    "SELECT id FROM sales r WHERE NOT EXISTS (SELECT 1 FROM sales s WHERE s.id = r.id AND {c})",
+    "SELECT id FROM sales r WHERE id NOT IN (SELECT s.id FROM sales s WHERE {c})",
+    "SELECT id FROM sales s WHERE {c} UNION ALL SELECT id FROM sales WHERE year = 1991",
+    "SELECT year, region, count(*) FROM sales s WHERE {c} GROUP BY GROUPING SETS ((year), (region), ())",
+    "SELECT id, rank() OVER (PARTITION BY year ORDER BY id) FROM sales s WHERE {c}",
+    "SELECT count(*), min(id), max(year) FROM sales s WHERE {c}",
+    "SELECT id FROM sales s WHERE {c} ORDER BY id DESC LIMIT 3",
+    "WITH w AS (SELECT * FROM sales s WHERE {c}) SELECT a.id, b.id FROM w a JOIN w b ON a.id = b.id",
+]
+
+
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+@pytest.mark.parametrize("reader", ["parquet", "orc"])
+@pytest.mark.parametrize("condition", [MIXED, LATEST])
+def test_shapes_of_plans_return_the_same_rows(
+    spark: SparkSession, sales: str, same: Same, condition: str, reader: str, adaptive: str
+) -> None:
+    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    if reader == "orc":
+        spark.table("sales").write.partitionBy("year", "region").orc(f"{sales} in orc")
+        spark.read.orc(f"{sales} in orc").createOrReplaceTempView("sales")
+    for shape in SHAPES:
+        same(shape.format(c=condition))
+
+
 def test_catalog_partitions_prune(spark: SparkSession, sales: str, same: Same) -> None:
     spark.sql(
         f"CREATE TABLE s (id BIGINT, year INT, region STRING) USING parquet "

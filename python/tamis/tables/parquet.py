@@ -276,8 +276,8 @@ class ParquetTables:
     def _automatic_indexes(self, request: ScanRequest, snapshot: Snapshot) -> tuple[OpenIndex, ...]:
         """Return the indexes in the cache directory that describe files of a request.
 
-        Those of maintenance come first, because they may have row statistics. One that cannot be
-        used is no problem.
+        Those of maintenance come first, because they may have row statistics. An index that cannot
+        be used is ignored.
         """
         usable: dict[int, OpenIndex] = {}
         for candidates, location in _maintained_roots(request, snapshot):

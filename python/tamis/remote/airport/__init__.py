@@ -8,6 +8,6 @@ endpoints          the parts of a table, and the filters that a server has appli
 file_locations     endpoints that refer to Parquet files
 column_statistics  bounds of columns
 flight_task        reading endpoints, on executors
-combined_tasks     fewer tasks, which read several endpoints
+combined_tasks     tasks that read several endpoints
 source             a table as a remote source
 """

@@ -1,4 +1,4 @@
-"""Fewer tasks, each of which reads several endpoints.
+"""Combines tasks, so that one task reads several endpoints.
 
 A task costs Spark some milliseconds, and a connection to the server.
 """

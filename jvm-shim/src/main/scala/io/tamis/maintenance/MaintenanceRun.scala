@@ -22,7 +22,7 @@ import org.apache.spark.sql.internal.SQLConf
   * @param session
   *   the session of the jobs
   * @param history
-  *   the confs of the user's session, of which those of the history count
+  *   the confs of the user's session, of which it uses those of the history
   * @param cost
   *   what the jobs of maintenance have cost so far, in all runs
   * @param left
