@@ -19,6 +19,9 @@ import org.apache.spark.unsafe.Platform
   */
 final case class ListingGroup(directory: String, values: InternalRow)
 
+/** The files and bytes of a table. */
+final case class TableSize(files: Long, bytes: Long)
+
 /** Spark's listing of a relation, unchanged, with an ordinal for every file.
   *
   * An answer of the planner refers to files only by these ordinals.
@@ -29,6 +32,8 @@ final case class ListingGroup(directory: String, values: InternalRow)
   *   hash of the files as Spark listed them
   * @param changed
   *   ordinals of files that are no longer as Spark listed them
+  * @param ofTable
+  *   the size of the table if the files are only those that another planner has left
   */
 final class Listing(
     val directories: Seq[PartitionDirectory],
@@ -38,13 +43,42 @@ final class Listing(
     val groupOf: Array[Int],
     nameStarts: Array[Int],
     ofFiles: Listing.Hash,
-    val changed: Set[Int] = Set.empty
+    val changed: Set[Int] = Set.empty,
+    ofTable: Option[TableSize] = None
 ) {
   def size: Int = files.length
 
+  /** The size of the table, of which these may be only some of the files. */
+  def tableSize: TableSize = ofTable.getOrElse(TableSize(size.toLong, totalBytes))
+  def isWholeTable: Boolean = ofTable.forall(_.files == size)
+
+  /** The same files, of a table of this size. */
+  private[tamis] def partOf(table: Option[TableSize]): Listing =
+    new Listing(
+      directories,
+      partitionSchema,
+      groups,
+      files,
+      groupOf,
+      nameStarts,
+      ofFiles,
+      changed,
+      table
+    )
+
   /** The same files, some of which were overwritten or deleted since. */
   private[tamis] def knowing(changed: Set[Int]): Listing =
-    new Listing(directories, partitionSchema, groups, files, groupOf, nameStarts, ofFiles, changed)
+    new Listing(
+      directories,
+      partitionSchema,
+      groups,
+      files,
+      groupOf,
+      nameStarts,
+      ofFiles,
+      changed,
+      ofTable
+    )
   private[tamis] lazy val watch = new StaleFileCheck.Watch(this)
 
   /** Size in bytes and modification time in milliseconds since 1970 that the statistics of a file

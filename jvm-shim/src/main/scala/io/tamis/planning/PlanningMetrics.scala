@@ -53,9 +53,9 @@ object PlanningMetrics {
         registry.counter("bytes.observed").inc(would.kept.bytes)
       case None => if (decision.fallbackReason.isDefined) registry.counter("scans.fallback").inc()
     }
-    registry.counter("files.total").inc(kept.listing.size.toLong)
+    registry.counter("files.total").inc(kept.listing.tableSize.files)
     registry.counter("files.kept").inc(kept.count.toLong)
-    registry.counter("bytes.total").inc(kept.listing.totalBytes)
+    registry.counter("bytes.total").inc(kept.listing.tableSize.bytes)
     registry.counter("bytes.kept").inc(kept.bytes)
     registry.histogram("planning.ms").update(math.round(decision.planningMillis))
   }

@@ -2,7 +2,7 @@ package io.tamis.planning
 
 import io.tamis.bridge.{AnyFailure, PlannerClient, SidecarSupervisor, Warnings}
 import io.tamis.conf.{Mode, TamisConf}
-import io.tamis.listing.{FileOptions, Listing, ReadFingerprint, Snapshots}
+import io.tamis.listing.{FileOptions, Listing, ReadFingerprint, RecordedFileIndex, Snapshots}
 import io.tamis.wire._
 import java.nio.file.Files
 
@@ -89,11 +89,17 @@ final class Question(
   // callers that set a goal do not read any files yet
   private val rowGroups = goal.isEmpty && !wholeFiles && TamisConf.rowGroupsEnabled(conf)
 
-  private lazy val reading = ReadFingerprint.of(table.relation) // None for Parquet
+  /** None for Parquet, which all table formats use. */
+  private lazy val reading = if (recorded.isDefined) None else ReadFingerprint.of(table.relation)
+
+  /** Where a table format records statistics of the files; then none are read from footers. */
+  private val recorded: Option[FormatSnapshot] =
+    Some(table.relation.location).collect { case index: RecordedFileIndex => index.snapshot }
 
   private def automatic: Option[AutomaticIndex] =
     Option.when(
-      reading.isEmpty && TamisConf.indexEnabled(conf) && TamisConf.indexAutoName(conf) != "off"
+      reading.isEmpty && recorded.isEmpty && TamisConf.indexEnabled(conf) && TamisConf
+        .indexAutoName(conf) != "off"
     )(
       AutomaticIndex(
         Question.columnsOfFiles(table.relation),
@@ -129,7 +135,9 @@ final class Question(
     Question.writer(table).writeAll(filters),
     TamisConf.declarations(conf),
     among.filterNot(_.isAll).map(files => Messages.keptDocument(files.ordinals, listing.size)),
-    reading
+    reading,
+    delta = recorded.collect { case snapshot: DeltaSnapshot => snapshot },
+    iceberg = recorded.collect { case snapshot: IcebergSnapshot => snapshot }
   )
 }
 

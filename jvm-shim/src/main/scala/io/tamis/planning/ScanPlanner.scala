@@ -1,7 +1,14 @@
 package io.tamis.planning
 
 import io.tamis.conf.{Mode, TamisConf}
-import io.tamis.listing.{FileOptions, Listing, ListingCache, PartitionPredicate, StaleFileCheck}
+import io.tamis.listing.{
+  FileOptions,
+  Listing,
+  ListingCache,
+  PartitionPredicate,
+  RecordedFileIndex,
+  StaleFileCheck
+}
 import io.tamis.wire._
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.execution.datasources.{CatalogFileIndex, PartitioningAwareFileIndex}
@@ -258,16 +265,18 @@ object ScanPlanner {
   /** Spark's listing; for a catalog table the metastore returns only the matching partitions, as in
     * Spark.
     */
-  private def listing(table: PlannedFiles, onPartitions: Seq[Expression]): Listing = {
-    val listed = table.relation.location match {
-      case index: PartitioningAwareFileIndex => table.listed(Nil)(listingOf(table, index))
-      case catalog: CatalogFileIndex         =>
-        table.listed(onPartitions)(listingOf(table, partitionsOf(catalog, onPartitions)))
+  private def listing(table: PlannedFiles, onPartitions: Seq[Expression]): Listing =
+    table.relation.location match {
+      case recorded: RecordedFileIndex       => recorded.listing // such files never change
+      case index: PartitioningAwareFileIndex =>
+        checked(table, table.listed(Nil)(listingOf(table, index)))
+      case catalog: CatalogFileIndex =>
+        val listed =
+          table.listed(onPartitions)(listingOf(table, partitionsOf(catalog, onPartitions)))
+        checked(table, listed)
       case other =>
         throw new IllegalStateException(s"a relation with ${other.getClass} is not eligible")
     }
-    checked(table, listed)
-  }
 
   private def listingOf(table: PlannedFiles, index: PartitioningAwareFileIndex): Listing =
     ListingCache.of(index, table.relation.partitionSchema)

@@ -14,9 +14,9 @@ final case class ScanSizes(files: Kept, bytes: Kept, rows: Kept, rowGroups: Kept
 
   /** The same, of a table with these files; the scan may list only some of them. */
   def outOf(table: Listing): ScanSizes = copy(
-    files.copy(total = Some(table.size.toLong)),
-    bytes.copy(total = Some(table.totalBytes)),
-    rows.copy(total = rows.total.filter(_ => files.total.contains(table.size.toLong)))
+    files.copy(total = Some(table.tableSize.files)),
+    bytes.copy(total = Some(table.tableSize.bytes)),
+    rows.copy(total = rows.total.filter(_ => files.total.contains(table.tableSize.files)))
   )
 
   /** As fields of messages and reports: `files_kept`, `files_total`, … */
@@ -33,10 +33,11 @@ object ScanSizes {
 
   def of(decision: Decision): ScanSizes = {
     val (kept, listing) = (decision.kept, decision.kept.listing)
+    val table = listing.tableSize
     ScanSizes(
-      Kept(Some(kept.count.toLong), Some(listing.size.toLong)),
-      Kept(Some(kept.bytes), Some(listing.totalBytes)),
-      Kept(decision.keptRecords, decision.totalRecords),
+      Kept(Some(kept.count.toLong), Some(table.files)),
+      Kept(Some(kept.bytes), Some(table.bytes)),
+      Kept(decision.keptRecords, decision.totalRecords.filter(_ => listing.isWholeTable)),
       decision.rowGroups.getOrElse(Kept(None, None))
     )
   }

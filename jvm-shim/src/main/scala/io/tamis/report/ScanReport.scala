@@ -79,8 +79,8 @@ object ScanReport {
     val answer = detail.effects().toOption
     val out = Json.put(
       of(scan, answer.toSeq.flatMap(_.outcomes)),
-      "files_total" -> detail.listing.size,
-      "bytes_total" -> detail.listing.totalBytes
+      "files_total" -> detail.listing.tableSize.files,
+      "bytes_total" -> detail.listing.tableSize.bytes
     )
     answer.foreach { answer =>
       Json.put(out, "rows_total" -> answer.totalRecords)

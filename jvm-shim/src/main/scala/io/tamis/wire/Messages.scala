@@ -21,7 +21,9 @@ final case class ScanRequest(
     conjuncts: ArrayNode,
     declarations: Seq[String] = Nil,
     among: Option[ObjectNode] = None,
-    reading: Option[String] = None
+    reading: Option[String] = None,
+    delta: Option[DeltaSnapshot] = None,
+    iceberg: Option[IcebergSnapshot] = None
 )
 
 /** The listing, which lies in this directory, with this number of files. */

@@ -1,5 +1,6 @@
 package io.tamis.rules.relations
 
+import io.tamis.formats.delta.DeltaFiles
 import io.tamis.listing.FileFormats
 import io.tamis.scan.FixedFileIndex
 import io.tamis.wire.{Reason, Reasons}
@@ -24,19 +25,30 @@ object Eligibility {
     * it.
     */
   def refusal(relation: LogicalRelation): Option[Reason] = ofFiles(relation) { files =>
-    first(
-      !FileFormats.isParquet(files) -> "NOT_PARQUET",
-      files.bucketSpec.isDefined -> "BUCKETED",
-      relation.output.exists(isMetadata) -> "READS_METADATA"
+    val ofFormat = files match {
+      case DeltaFiles(delta) => delta.ofDeltasReader
+      case _                 => first(!FileFormats.isParquet(files) -> "NOT_PARQUET")
+    }
+    ofFormat.orElse(
+      first(
+        files.bucketSpec.isDefined -> "BUCKETED",
+        relation.output.exists(isMetadata) -> "READS_METADATA"
+      )
     )
   }
 
   /** Why the file index of a relation that stays Spark's own must not be replaced; None: it may be.
     */
   def swapRefusal(relation: LogicalRelation): Option[Reason] = ofFiles(relation) { files =>
-    first(
-      (!FileFormats.isParquet(files) && FileFormats.ofRows(files).isEmpty) -> "UNSUPPORTED_FORMAT"
-    )
+    val isKnown = FileFormats.isParquet(files) || FileFormats.ofRows(files).isDefined
+    files match {
+      case DeltaFiles(_) => None
+      case _             =>
+        first(
+          DeltaFiles.isUnprepared(files) -> "DELTA_LISTED_AFTER_TAMIS",
+          !isKnown -> "UNSUPPORTED_FORMAT"
+        )
+    }
   }
 
   /** The checks `besides`, and then those that every relation has to pass. */
@@ -48,7 +60,8 @@ object Eligibility {
       besides(files).orElse(
         first(
           !lists(files) -> "FOREIGN_FILE_INDEX",
-          files.overlappedPartCols.nonEmpty -> "PARTITION_COLUMN_IN_FILES",
+          // Delta declares partition columns as columns of the files, which never contain them
+          (files.overlappedPartCols.nonEmpty && !isOfFormat(files)) -> "PARTITION_COLUMN_IN_FILES",
           files.schema.exists(f => holdsVariant(f.dataType)) -> "VARIANT_COLUMN",
           // the reader fills such a column with row positions if the files do not contain it
           files.schema.exists(_.name.equalsIgnoreCase(RowIndexColumn)) -> "ROW_INDEX_COLUMN",
@@ -66,12 +79,15 @@ object Eligibility {
   private def first(checks: (Boolean, String)*): Option[Reason] =
     checks.collectFirst { case (true, code) => Reasons(code) }
 
-  private def lists(files: HadoopFsRelation): Boolean = files.location match {
+  /** Whether a table format that tamis knows has listed the files. */
+  private def isOfFormat(files: HadoopFsRelation): Boolean = DeltaFiles.unapply(files).isDefined
+
+  private def lists(files: HadoopFsRelation): Boolean = isOfFormat(files) || (files.location match {
     case _: FixedFileIndex             => false // a file index of tamis: it was already swapped
     case _: PartitioningAwareFileIndex => true
     case _: CatalogFileIndex           => true
     case _                             => false
-  }
+  })
 
   /** Whether the session of the relation, whose confs Spark's own scan uses, has the same confs of
     * readers as this one. A global temporary view of a DataFrame brings the session in which the

@@ -1,6 +1,7 @@
 package io.tamis.rules.relations
 
 import io.tamis.conf.TamisConf
+import io.tamis.formats.delta.DeltaFiles
 import io.tamis.listing.{FileFormats, PartitionPredicate}
 import io.tamis.planning.{Conjunct, Decision, LeftInPlan, PlannedFiles, ScanPlanner, SwappedFiles}
 import io.tamis.rules.filters.PlainConjuncts
@@ -79,7 +80,11 @@ object SwapFileIndex extends GoalRule {
             case refused @ Some(_) => Left(refused)
             case None              =>
               val files = relation.relation.asInstanceOf[HadoopFsRelation]
-              val swappable = SwappedFiles(files.sparkSession, files, relation.catalogTable)
+              val listed = files match {
+                case DeltaFiles(delta) => delta.recorded
+                case _                 => files
+              }
+              val swappable = SwappedFiles(files.sparkSession, listed, relation.catalogTable)
               ask(swappable, usable)
                 .filterOrElse(pays(files, _), Some(nothingGained(swappable)))
                 .map(
@@ -150,7 +155,9 @@ object SwapFileIndex extends GoalRule {
     * `_metadata`.
     */
   private def isUsable(conjunct: Expression): Boolean =
-    PlainConjuncts.isPlain(conjunct) && !conjunct.references.exists(Eligibility.isMetadata)
+    PlainConjuncts.isPlain(conjunct) && !conjunct.references.exists(a =>
+      Eligibility.isMetadata(a) || a.name.startsWith(DeltaFiles.InternalColumn)
+    )
 
   /** Spark skips buckets by equality with the bucket column. If rows lie in other buckets than
     * their own, as in files that were written with another number of buckets, a query does not find
@@ -173,7 +180,13 @@ object SwapFileIndex extends GoalRule {
   ): LogicalPlan = {
     val exact = index.decision.conjuncts.filter(_.isExact).map(_.expression)
     val (gone, left) = ExpressionWriter.conjuncts(condition).partition(c => exact.exists(_ eq c))
-    val listing = SwappedRelation.of(relation, index)
+    val whole = relation.relation match {
+      case DeltaFiles(delta) => delta.withoutDeletedRows(relation).getOrElse(relation)
+      case _                 => relation
+    }
+    val listing = whole.transform { case scanned: LogicalRelation =>
+      SwappedRelation.of(scanned, index)
+    }
     if (gone.isEmpty) Filter(condition, listing)
     else PlainConjuncts.filtered(left, listing)
   }

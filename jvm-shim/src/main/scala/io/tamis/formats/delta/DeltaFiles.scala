@@ -1,0 +1,160 @@
+package io.tamis.formats.delta
+
+import io.tamis.formats.Members
+import io.tamis.listing.{Listing, RecordedFileIndex, TableSize}
+import io.tamis.wire.{DeltaSnapshot, Reason, Reasons}
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources.{
+  FileIndex,
+  FileStatusWithMetadata,
+  HadoopFsRelation,
+  LogicalRelation,
+  PartitionDirectory
+}
+import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.types.StructType
+
+/** A relation of Delta over the files that Delta has chosen for a query: every file of the version
+  * that is read, except those that Delta's own data skipping has left out.
+  *
+  * Delta chooses them in a rule of its own, before the rules of tamis if its extension is listed
+  * first. The files are those that satisfy the filters and the LIMIT directly over the relation.
+  *
+  * All members of Delta's classes are accessed here, by reflection: seen in Delta 4.4.0 for Spark
+  * 4.1.
+  */
+final class DeltaFiles private (relation: HadoopFsRelation) {
+  private val index: FileIndex = relation.location
+  private val scan: AnyRef = Members.call(index, "preparedScan")
+  private val snapshot: AnyRef = Members.call(scan, "scannedSnapshot")
+  private val metadata: AnyRef = Members.call(relation.fileFormat, "metadata")
+  private val loader: ClassLoader = index.getClass.getClassLoader
+
+  private lazy val addFiles: Seq[AnyRef] = Members.get[Seq[AnyRef]](scan, "files").distinct
+
+  private lazy val directories: Seq[PartitionDirectory] = addFiles
+    .groupBy(Members.get[Map[String, String]](_, "partitionValues"))
+    .toSeq
+    .map { case (values, files) =>
+      PartitionDirectory(
+        Members.get[InternalRow](index, "getPartitionValuesRow", values),
+        files
+          .map(Members.get[FileStatusWithMetadata](index, "fileStatusWithMetadataFromAddFile", _))
+      )
+    }
+
+  /** Why Spark's own Parquet reader may return other rows than Delta's reader; None: it does not.
+    */
+  def ofDeltasReader: Option[Reason] =
+    if (columnMapping != "none") Some(Reasons("DELTA_COLUMN_MAPPING"))
+    else if (isMarked("isCDCRead") || writesAheadOfReaders) Some(Reasons("DELTA_READER"))
+    else if (hasDeletionVectors) Some(Reasons("DELTA_DELETION_VECTORS"))
+    else None
+
+  private def hasDeletionVectors: Boolean =
+    addFiles.exists(Members.call(_, "deletionVector") != null)
+
+  private def isMarked(flag: String): Boolean =
+    Members.get[Boolean](relation.fileFormat, flag)
+
+  /** Whether files may hold columns in another type than the table, which Delta checks when it
+    * reads them.
+    */
+  private def writesAheadOfReaders: Boolean = {
+    val protocol = Members.call(relation.fileFormat, "protocol")
+    Members.get[Set[String]](protocol, "readerAndWriterFeatureNames").exists(DeltaFiles.Unread)
+  }
+
+  private def columnMapping: String =
+    Members.get[String](Members.call(metadata, "columnMappingMode"), "name")
+
+  /** The same relation over a listing of these files. */
+  def recorded: HadoopFsRelation =
+    relation.copy(location = recordedIndex)(relation.sparkSession)
+
+  /** The same, read by Spark's own Parquet reader. */
+  def recordedAsParquet: HadoopFsRelation = relation
+    .copy(location = recordedIndex, fileFormat = new ParquetFileFormat)(relation.sparkSession)
+
+  private lazy val recordedIndex = {
+    val listing = Listing.of(directories, relation.partitionSchema).partOf(tableSize)
+    new RecordedFileIndex(relation.sparkSession, index.rootPaths, listing, deltaSnapshot)
+  }
+
+  /** None if Delta has not counted the files of the version. */
+  private def tableSize: Option[TableSize] = {
+    val total = Members.call(scan, "total")
+    for {
+      files <- Members.get[Option[Long]](total, "files")
+      bytes <- Members.get[Option[Long]](total, "bytesCompressed")
+    } yield TableSize(files, bytes)
+  }
+
+  private def deltaSnapshot: DeltaSnapshot = {
+    val segment = Members.call(snapshot, "logSegment")
+    val checkpoint = Members.call(segment, "checkpointProvider")
+    def uris(files: AnyRef): Seq[String] =
+      files.asInstanceOf[Seq[FileStatus]].map(_.getPath.toUri.toString)
+    DeltaSnapshot(
+      Members.get[Long](snapshot, "version"),
+      Members.get[Path](snapshot, "dataPath").toUri.toString,
+      uris(Members.call(checkpoint, "topLevelFiles")),
+      uris(Members.call(segment, "deltas")),
+      Members.get[StructType](metadata, "schema").json,
+      columnMapping,
+      Members.get[Seq[String]](metadata, "partitionColumns")
+    )
+  }
+
+  /** Delta's own plan for this relation if some of the files have deletion vectors: a filter over a
+    * scan that marks the deleted rows. None if none has.
+    *
+    * Delta would make it later, when it plans the query, but recognizes only relations with its own
+    * file index then.
+    */
+  def withoutDeletedRows(logical: LogicalRelation): Option[LogicalPlan] =
+    Members.get[Option[LogicalPlan]](
+      Members.singleton(loader, DeltaFiles.DeletionVectors),
+      "dvEnabledScanFor",
+      logical,
+      relation,
+      relation.fileFormat,
+      index
+    )
+}
+
+object DeltaFiles {
+  private val Prepared = "org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex"
+  private val Unprepared = "org.apache.spark.sql.delta.files.TahoeLogFileIndex"
+  private val Format = "org.apache.spark.sql.delta.DeltaParquetFileFormat"
+  private val DeletionVectors = "org.apache.spark.sql.delta.ScanWithDeletionVectors"
+
+  /** Names of columns that Delta adds to scans begin so. */
+  val InternalColumn = "__delta_internal"
+
+  /** Features of tables whose files Spark's own reader may read differently. */
+  private val Unread = Set(
+    "typeWidening",
+    "typeWidening-preview",
+    "variantType",
+    "variantType-preview",
+    "variantShredding",
+    "variantShredding-preview"
+  )
+
+  /** Only exactly these classes: others choose files in ways that are not known here. */
+  def unapply(relation: HadoopFsRelation): Option[DeltaFiles] =
+    if (isOfDelta(relation) && relation.location.getClass.getName == Prepared)
+      Some(new DeltaFiles(relation))
+    else None
+
+  /** Whether Delta has not chosen the files yet, because its extension is listed after tamis. */
+  def isUnprepared(relation: HadoopFsRelation): Boolean =
+    isOfDelta(relation) && relation.location.getClass.getName == Unprepared
+
+  private def isOfDelta(relation: HadoopFsRelation): Boolean =
+    relation.fileFormat.getClass.getName == Format
+}

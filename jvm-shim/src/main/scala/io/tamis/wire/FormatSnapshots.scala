@@ -1,0 +1,53 @@
+package io.tamis.wire
+
+/** Where a table format records what it knows about the files of a table, as the Python package
+  * reads it.
+  */
+sealed trait FormatSnapshot
+
+/** A version of a Delta table, by the files of its log (tamis.wire.delta).
+  *
+  * All locations are URL-encoded URIs.
+  *
+  * @param root
+  *   the directory of the table
+  * @param checkpoint
+  *   the files of the checkpoint; those that a checkpoint of version 2 names are not among them
+  * @param commits
+  *   the later commits, in order
+  * @param schema
+  *   Spark's JSON of the schema, with the names and ids of column mapping
+  * @param columnMapping
+  *   none, name or id
+  */
+final case class DeltaSnapshot(
+    version: Long,
+    root: String,
+    checkpoint: Seq[String],
+    commits: Seq[String],
+    schema: String,
+    columnMapping: String,
+    partitionColumns: Seq[String]
+) extends FormatSnapshot
+
+/** A snapshot of an Iceberg table (tamis.wire.iceberg).
+  *
+  * @param snapshotId
+  *   None: the table has no snapshot, and so no files
+  * @param manifestList
+  *   its location as Iceberg writes it
+  * @param schema
+  *   Iceberg's JSON of the schema to read with
+  * @param specs
+  *   Iceberg's JSON of every partition spec of the table
+  * @param nameMapping
+  *   the property schema.name-mapping.default
+  */
+final case class IcebergSnapshot(
+    formatVersion: Int,
+    snapshotId: Option[Long],
+    manifestList: Option[String],
+    schema: String,
+    specs: Seq[String],
+    nameMapping: Option[String]
+) extends FormatSnapshot
