@@ -53,6 +53,7 @@ def run(
     first: int = 0,
     only: Sequence[str] = (),
     grammar: type[Grammar] = Grammar,
+    with_formats: bool = False,
 ) -> Tally:
     """Compare queries. The same seed makes the same tables and queries.
 
@@ -66,6 +67,7 @@ def run(
         first: Number of the first world, to start in the middle of a run.
         only: Names of the productions that statements start with; empty for all.
         grammar: The class that draws the statements.
+        with_formats: Whether most tables are tables of Delta and Iceberg.
 
     Returns:
         The counts and differences of the run.
@@ -75,7 +77,7 @@ def run(
     reported = time.monotonic()
     while tally.queries < count:
         rng = random.Random(f"{seed}/{number}")
-        world = random_world(rng, number)
+        world = random_world(rng, number, with_formats=with_formats)
         label = f"{seed}/{number}"
         queries = _Run(spark, folder, world, rng, tally, report, shrink_seconds, label)
         queries.until(
@@ -185,6 +187,14 @@ def session(folder: Path, master: str, extra: list[str]) -> SparkSession:
     return spark
 
 
+def confs_of_formats(folder: Path) -> list[str]:
+    """Return the confs that load Delta and Iceberg."""
+    from bench.peers.packages import confs, lakes
+
+    given = {**confs(), **lakes(folder / "iceberg")}
+    return [f"{key}={value}" for key, value in given.items()]
+
+
 def cpu_seconds(spark: SparkSession) -> float:
     """Return the CPU time of the JVM and of this process, independent of other processes."""
     handle = spark._jvm.java.lang.ProcessHandle.current()
@@ -202,13 +212,15 @@ def main() -> int:
     parser.add_argument("--only", default="", help="productions to start with: join,recursive,…")
     parser.add_argument("--folder", type=Path, help="keeps the tables, in a folder per seed")
     parser.add_argument("--conf", action="append", default=[], help="key=value for the session")
+    parser.add_argument("--formats", action="store_true", help="tables of Delta and Iceberg")
     arguments = parser.parse_args()
     if arguments.processes > 1:
         return _spread(arguments.processes, arguments.seed, arguments.count, sys.argv[1:])
     with tempfile.TemporaryDirectory() as temporary:
         folder = (arguments.folder or Path(temporary)) / str(arguments.seed)
         folder.mkdir(parents=True, exist_ok=True)
-        spark = session(folder, "local[1]", arguments.conf)
+        confs = confs_of_formats(folder) if arguments.formats else []
+        spark = session(folder, "local[1]", [*confs, *arguments.conf])
         started = time.monotonic()
         tally = run(
             spark,
@@ -219,6 +231,7 @@ def main() -> int:
             arguments.shrink,
             arguments.first,
             arguments.only.split(",") if arguments.only else (),
+            with_formats=arguments.formats,
         )
         minutes, cpu = (time.monotonic() - started) / 60, cpu_seconds(spark)
         spark.stop()

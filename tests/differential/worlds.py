@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from tests.differential.formats import FORMATS, dropped, format_changes, in_format
 from tests.differential.random_tables import File, RandomTable, make
+from tests.differential.steps import Step
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -66,31 +68,6 @@ EXPRESSIONS = {
     "TIMESTAMP": ["hour({})", "date_format({}, 'E HH')"],
     "DOUBLE": ["signum({})", "{} * 2"],
 }
-
-
-@dataclass(frozen=True)
-class Step:
-    """A change of a table.
-
-    Attributes:
-        table: Name of the table.
-        code: Python that makes the change; it can use `spark`, `tamis` and `folder` (a Path).
-        needed: Whether no query runs without it.
-    """
-
-    table: str
-    code: str
-    needed: bool = False
-
-    def run(self, spark: SparkSession, folder: Path) -> None:
-        """Run the step."""
-        import tamis
-
-        exec(self.code, {"spark": spark, "tamis": tamis, "folder": folder, "Path": Path})
-
-    def script(self) -> str:
-        """Return the lines of a script that run the step."""
-        return self.code
 
 
 @dataclass(frozen=True)
@@ -191,6 +168,8 @@ class World:
     tables: tuple[RandomTable, ...]
     steps: tuple[Step, ...]
     settings: tuple[tuple[str, str], ...]
+    #: The format of each table that is a copy in a table format.
+    formats: tuple[tuple[str, str], ...] = ()
 
     def set_up(self, spark: SparkSession, folder: Path) -> None:
         """Create the tables and run every step. Existing tables and files are removed first."""
@@ -207,6 +186,8 @@ class World:
             spark.catalog.dropTempView(table.name)
             spark.catalog.dropGlobalTempView(shared_view_of(table))
             spark.sql(f"DROP TABLE IF EXISTS {table.name}")
+            for statement in dropped(table) if self.formats else []:
+                spark.sql(statement)
 
     def configure(self, spark: SparkSession) -> None:
         """Apply the settings; others get the value of the session."""
@@ -232,15 +213,26 @@ def settings(rng: random.Random, world: World | None = None) -> tuple[tuple[str,
     return tuple(drawn.items())
 
 
-def random_world(rng: random.Random, number: int) -> World:
-    """Return two or three tables with indexes in random states."""
+def random_world(rng: random.Random, number: int, *, with_formats: bool = False) -> World:
+    """Return two or three tables with indexes in random states.
+
+    Args:
+        rng: Draws everything.
+        number: The number of the world.
+        with_formats: Whether most tables are tables of Delta and Iceberg.
+    """
     tables = tuple(make(rng, f"{letter}{number}") for letter in "tuv"[: rng.choice([2, 3, 3])])
     steps: list[Step] = []
+    formats: list[tuple[str, str]] = []
     for table in tables:
         steps += [Put(table.name, "", True, file=file) for file in table.files]
-        steps += _placed(rng, table)
+        if with_formats and rng.random() < 0.9:
+            formats.append((table.name, rng.choice(FORMATS)))
+            steps += [Step(table.name, created(table), True), *in_format(rng, table, formats[-1][1])]
+        else:
+            steps += _placed(rng, table)
         steps.append(_view(rng, table))
-    return World(tables, tuple(steps), settings(rng))
+    return World(tables, tuple(steps), settings(rng), tuple(formats))
 
 
 def _placed(rng: random.Random, table: RandomTable) -> list[Step]:
@@ -399,6 +391,8 @@ def _recorded(rng: random.Random, table: RandomTable, share: float) -> str:
 def changes(rng: random.Random, world: World) -> list[Step]:
     """Return a change of one of the tables between two queries."""
     table = rng.choice(world.tables)
+    if table.name in dict(world.formats):
+        return format_changes(rng, table, dict(world.formats)[table.name])
     name, folder = table.name, f"folder / {table.name!r}"
     spare, old = rng.choice(table.spare), rng.choice(table.files)
     steps: list[Step] = []

@@ -38,6 +38,7 @@ from tamis.indexing.read.open_indexes import Indexes, OpenIndex
 from tamis.indexing.read.reader_options import Reading, difference, reading_of
 from tamis.indexing.read.snapshot import FileKeys, Snapshot, open_snapshot, snapshot_path
 from tamis.tables.partitions import DirectoryStatistics, FileStatistics
+from tamis.tables.recorded import RecordedFiles, RecordedTables
 from tamis.wire.messages import Warning_, WrittenFilesRequest
 from tamis.wire.scans import ScanRequest
 
@@ -157,6 +158,7 @@ class ParquetTables:
         self._automatic_open = Indexes()
         self._maintained_open = Indexes()
         self._automatic = AutomaticIndexes(self._automatic_open.forget)
+        self._recorded = RecordedTables()
         self._snapshots: OrderedDict[tuple[object, ...], Snapshot] = OrderedDict()
         # The key contains ids of objects, so the entry keeps these objects alive with the match.
         self._matches: OrderedDict[tuple[int, ...], tuple[_Match, _Named]] = OrderedDict()
@@ -170,16 +172,13 @@ class ParquetTables:
             ValueError: The snapshot has another number of files than the request.
         """
         snapshot = self._snapshot(request)
+        recorded = self._recorded.find(request, snapshot)
+        if recorded is not None:
+            return _recorded_scan(request, snapshot, recorded)
         indexes, problems = self.usable_indexes(request, snapshot)
         automatic = self._automatic_indexes(request, snapshot)
         match = self._match(snapshot, (*indexes, *automatic))
-        table = request.table
-        partitions = DirectoryStatistics(
-            len(snapshot.files.directories),
-            snapshot.partitions,
-            {column.name: DataType.parse(column.type) for column in table.partition_columns},
-            table.case_sensitive,
-        )
+        partitions = _partitions(request, snapshot)
         group = snapshot.group
         segments = [
             Segment(
@@ -204,7 +203,7 @@ class ParquetTables:
             partitions,
             group,
             snapshot.files.size,
-            _tables(table.roots, snapshot, indexes),
+            _tables(request.table.roots, snapshot, indexes),
             automatic,
             match.derived,
         )
@@ -392,6 +391,36 @@ class ParquetTables:
         ):
             _, (_, (snapshot, _)) = self._matches.popitem(last=False)
             files -= len(snapshot.files)
+
+
+def _partitions(request: ScanRequest, snapshot: Snapshot) -> DirectoryStatistics:
+    table = request.table
+    return DirectoryStatistics(
+        len(snapshot.files.directories),
+        snapshot.partitions,
+        {column.name: DataType.parse(column.type) for column in table.partition_columns},
+        table.case_sensitive,
+    )
+
+
+def _recorded_scan(
+    request: ScanRequest, snapshot: Snapshot, recorded: RecordedFiles
+) -> ScanInput:
+    """Return the files of a table format, with what the format records about them."""
+    everything = slice(0, len(snapshot.files))
+    partitions, group = _partitions(request, snapshot), snapshot.group
+    return ScanInput(
+        [Segment(everything, FileStatistics(partitions, group, recorded.statistics))],
+        [Part(everything, everything, None)],
+        recorded.num_records,
+        recorded.total_records,
+        () if recorded.problem is None else (recorded.problem,),
+        (),
+        partitions,
+        group,
+        snapshot.files.size,
+        derived=recorded.derived,
+    )
 
 
 def _matched(snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> _Match:

@@ -9,7 +9,9 @@ from typing import Any
 
 import msgspec
 
+from tamis.wire.delta import DeltaSnapshot
 from tamis.wire.file_sets import Kept
+from tamis.wire.iceberg import IcebergSnapshot
 
 __all__ = ["AutomaticIndex", "IndexOptions", "PartitionColumn", "ScanRequest", "Snapshot", "Table"]
 
@@ -68,6 +70,7 @@ class ScanRequest(msgspec.Struct, frozen=True):
     - `declarations`: the declarations of functions in this session (see serve.declarations).
     - `among`: the files to consider; null means all.
     - `reading`: how Spark reads files that are not Parquet (see indexing.read.reader_options).
+    - `delta`, `iceberg`: where the format of the table records statistics of the files.
     """
 
     snapshot: Snapshot
@@ -79,3 +82,5 @@ class ScanRequest(msgspec.Struct, frozen=True):
     declarations: list[str] = []
     among: Kept | None = None
     reading: str | None = None
+    delta: DeltaSnapshot | None = None
+    iceberg: IcebergSnapshot | None = None

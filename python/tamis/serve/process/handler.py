@@ -87,6 +87,16 @@ class Handler:
 
         return self._guarded(request, answer)
 
+    def icebergFiles(self, request: str) -> str:  # noqa: N802, the name in Java
+        """Answer an IcebergFilesRequest. With a PlanFailure, Iceberg plans the scan itself."""
+
+        def answer() -> str:
+            from tamis.serve.iceberg_files import write_iceberg_files
+
+            return write_iceberg_files(request)
+
+        return self._guarded(request, answer)
+
     def remote(self, request: str) -> str:
         """Answer a RemoteRequest. With a PlanFailure, the shim treats the source as unknown."""
 

@@ -10,6 +10,11 @@ trait Planner {
   def remoteTasks(request: String): String
   def ping(): String
 
+  /** Writes the data files of a snapshot of Iceberg to `<id>.iceberg.arrow` in the private
+    * directory.
+    */
+  def icebergFiles(request: String): String
+
   /** Starts to index files that a query has written. */
   def written(request: String): String
 

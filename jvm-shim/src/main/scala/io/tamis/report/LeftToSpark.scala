@@ -2,16 +2,22 @@ package io.tamis.report
 
 import io.tamis.bridge.AnyFailure
 import io.tamis.conf.TamisConf
+import io.tamis.formats.iceberg.IcebergRelation
 import io.tamis.remote.{RemoteScan, RemoteTable}
 import io.tamis.rules.relations.{Eligibility, FileRelation, SwapFileIndex, UseTamisTables}
 import io.tamis.scan.TamisTable
 import io.tamis.wire.{Json, Reason, Reasons}
 import com.fasterxml.jackson.databind.node.ObjectNode
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2ScanRelation, FileTable}
+import org.apache.spark.sql.execution.datasources.v2.{
+  DataSourceV2Relation,
+  DataSourceV2ScanRelation,
+  FileTable
+}
 import org.apache.spark.sql.internal.SQLConf
 
 /** Reports the relations of a plan whose files tamis did not choose, and why. */
@@ -74,11 +80,19 @@ object LeftToSpark {
       val (sent, filters) = remote.sentFilters
       Reasons("REMOTE_TABLE", "sent" -> sent.toString, "filters" -> filters.toString)
     case _ if scan.relation.table.isInstanceOf[RemoteTable] => Reasons("REMOTE_FILES")
-    case _                                                  =>
+    case _ if IcebergRelation.isOne(scan.relation.table)    =>
+      ofIceberg(scan.relation)
+    case _ =>
       val source = scan.relation.table.getClass.getSimpleName
       if (scan.relation.table.isInstanceOf[FileTable]) Reasons("FILE_SOURCE_V2", "source" -> source)
       else Reasons("OTHER_SOURCE", "source" -> source)
   }
+
+  private def ofIceberg(relation: DataSourceV2Relation): Reason =
+    IcebergRelation.taken(SparkSession.active, relation) match {
+      case Some(Left(reason)) => reason
+      case _                  => Reasons("OTHER_SOURCE", "source" -> "SparkTable")
+    }
 
   private def nameOf(relation: LogicalRelation): String = relation.relation match {
     case files: HadoopFsRelation =>

@@ -1,7 +1,7 @@
 package io.tamis.scan
 
 import io.tamis.conf.TamisConf
-import io.tamis.listing.{QuotedName, Snapshots}
+import io.tamis.listing.QuotedName
 import io.tamis.planning.{
   Clustering,
   Decision,
@@ -18,15 +18,16 @@ import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
+import org.apache.spark.sql.connector.read.partitioning.Partitioning
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.{StructField, StructType}
 
-/** Spark's own vectorized Parquet scan over the surviving files. */
+/** A scan of the surviving files, in most cases by Spark's own vectorized Parquet reader. */
 final class TamisScan(val table: TamisTable, val decision: Decision, val required: StructType)
     extends Scan
     with SupportsReportStatistics
+    with SupportsReportPartitioning
     with SupportsMetadata
     with SupportsRuntimeV2Filtering {
 
@@ -34,26 +35,20 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   def reading(columns: StructType): TamisScan = new TamisScan(table, decision, columns)
 
   private[tamis] val index = new FixedFileIndex(table, decision.kept)
-  private[tamis] val native: ParquetScan = nativeOver(index)
+  private val files: FilesScan = scanOf(decision.kept)
 
-  /** Pushes down the conjuncts that Spark still applies and the ranges that they imply, which also
-    * skip row groups and pages inside the surviving files.
-    */
-  private def nativeOver(files: FixedFileIndex): ParquetScan = {
-    val builder = new NativeScanBuilder(table, files)
-    builder.pruneColumns(required)
-    builder.pushFilters(decision.residual ++ decision.implied)
-    builder.build()
-  }
+  private def scanOf(kept: FileSelection): FilesScan =
+    table.reader.scan(table, decision, kept, required)
 
-  override def readSchema(): StructType = native.readSchema()
-  override def columnarSupportMode(): Scan.ColumnarSupportMode = native.columnarSupportMode()
-  override def toBatch: Batch = new TamisBatch(this, takeRuntimeScan().getOrElse(native))
+  override def readSchema(): StructType = files.readSchema
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = files.columnarSupportMode
+  override def outputPartitioning(): Partitioning = files.partitioning
+  override def toBatch: Batch = new TamisBatch(this, takeRuntimeScan().getOrElse(files))
 
   /** Created once, because Spark asks every copy of the scan's node for it. Run-time filters choose
     * other files and do not change how they are read.
     */
-  private[tamis] lazy val readers: PartitionReaderFactory = new ReadersWhenRun(native)
+  private[tamis] lazy val readers: PartitionReaderFactory = files.readers
 
   /** The statistics that Spark would use for its V1 relation over these files, projected to these
     * columns, so that joins keep their strategies.
@@ -63,7 +58,10 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     * `spark.sql.cbo.enabled` and `spark.sql.cbo.planStats.enabled` is set. Without either, Spark
     * then estimates sizes only, so this reports no row count.
     */
-  override def estimateStatistics(): Statistics = {
+  override def estimateStatistics(): Statistics =
+    table.reader.statistics(decision.kept, readSchema()).getOrElse(ofSpark)
+
+  private def ofSpark: Statistics = {
     val conf = SQLConf.get
     if (conf.cboEnabled || conf.planStatsEnabled) estimated.getOrElse(ofFiles(None))
     else ofFiles(decision.keptRecords)
@@ -109,7 +107,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     Array.empty
   else {
     val partitions = table.relation.partitionSchema.fieldNames.toSet
-    val (ofPartitions, ofFiles) = native.readSchema().fields.partition(f => partitions(f.name))
+    val (ofPartitions, ofFiles) = readSchema().fields.partition(f => partitions(f.name))
     val clustered =
       if (TamisConf.runtimeFiltersEnabled(SQLConf.get)) clusteredBy(ofFiles.toSeq) else Nil
     (ofPartitions ++ clustered).map(f => Expressions.column(QuotedName(f.name)): NamedReference)
@@ -126,14 +124,13 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   /** The filter of each caller: Spark calls `filter` and then `toBatch` in one thread, and several
     * threads may share a scan.
     */
-  private val runtimeScan = new ThreadLocal[ParquetScan]
+  private val runtimeScan = new ThreadLocal[FilesScan]
   @volatile private var ranWith: Option[FileSelection] = None
 
   override def filter(predicates: Array[V2Predicate]): Unit = {
     val kept = new RuntimePruning(table, decision.kept)(predicates.toSeq)
     ranWith = Some(kept)
-    if (kept.count < decision.kept.count)
-      runtimeScan.set(nativeOver(new FixedFileIndex(table, kept)))
+    if (kept.count < decision.kept.count) runtimeScan.set(scanOf(kept))
     else runtimeScan.remove()
   }
 
@@ -141,7 +138,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     */
   def runtimeKept: Option[FileSelection] = ranWith
 
-  private def takeRuntimeScan(): Option[ParquetScan] = {
+  private def takeRuntimeScan(): Option[FilesScan] = {
     val scan = Option(runtimeScan.get)
     runtimeScan.remove()
     scan
@@ -152,10 +149,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   override def description(): String =
     "Tamis " + metadata.map { case (key, value) => s"$key: $value" }.mkString(", ")
 
-  override def getMetaData(): Map[String, String] =
-    native.getMetaData().filter { case (key, _) =>
-      Set("ReadSchema", "PushedFilters", "Format")(key)
-    } ++ metadata
+  override def getMetaData(): Map[String, String] = files.metadata ++ metadata
 
   private def metadata: Seq[(String, String)] = {
     val shown = decision.shown
@@ -198,25 +192,19 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   override def equals(other: Any): Boolean = other match {
     case scan: TamisScan =>
       def offered(purpose: ScanConstraints) = (purpose.inRecursion, purpose.leftToBloomFilters)
-      native == scan.native && offered(table.purpose) == offered(scan.table.purpose) &&
+      files == scan.filesScan && offered(table.purpose) == offered(scan.table.purpose) &&
       decision.observed.map(_.kept) == scan.decision.observed.map(_.kept)
     case _ => false
   }
-  override def hashCode(): Int = native.hashCode()
+  private def filesScan: FilesScan = files
+  override def hashCode(): Int = files.hashCode()
 }
 
-/** The native scan's readers, over its partitions or over some row groups of its files; equality
-  * compares what is read.
+/** The partitions of what remains after run-time filters; equality compares what is read without
+  * them.
   */
-final class TamisBatch(val scan: TamisScan, reading: ParquetScan) extends Batch {
-  private val native = reading.toBatch
-  override def planInputPartitions(): Array[InputPartition] = reading.fileIndex match {
-    // Spark's own partitions change the scale of such values, also in the listing that it caches
-    case files: FixedFileIndex
-        if !files.kept.ranges.isEmpty || Snapshots.holdsOtherScales(files.kept.listing) =>
-      RangePartitions.of(scan.table.session, reading, files.kept).toArray
-    case _ => native.planInputPartitions()
-  }
+final class TamisBatch(val scan: TamisScan, reading: FilesScan) extends Batch {
+  override def planInputPartitions(): Array[InputPartition] = reading.partitions
   override def createReaderFactory(): PartitionReaderFactory = scan.readers
 
   /** Spark itself compares run-time filters, so comparing the static scans is enough. */

@@ -34,15 +34,17 @@ final class TamisTable(
     val relation: HadoopFsRelation,
     val catalogTable: Option[CatalogTable],
     val purpose: ScanConstraints = ScanConstraints.unknown,
-    listings: PinnedListings = new PinnedListings
+    listings: PinnedListings = new PinnedListings,
+    val reader: FilesReader = ParquetReader,
+    title: Option[String] = None
 ) extends FileTable(session, new CaseInsensitiveStringMap(relation.options.asJava), Nil, None)
     with PlannedFiles {
 
   /** The files of the scan that was built last. */
   @volatile private[tamis] var built: Option[FixedFileIndex] = None
 
-  override def name(): String = super[PlannedFiles].name()
-  override def wholeFiles: Boolean = false
+  override def name(): String = title.getOrElse(super[PlannedFiles].name())
+  override def wholeFiles: Boolean = reader.wholeFiles
 
   override lazy val schema: StructType = relation.schema
 
@@ -71,7 +73,7 @@ final class TamisTable(
 
   /** The same table, scanned for this purpose. */
   def scannedFor(purpose: ScanConstraints): TamisTable =
-    new TamisTable(session, relation, catalogTable, purpose, listings)
+    new TamisTable(session, relation, catalogTable, purpose, listings, reader, title)
 
   override def listed(onPartitions: Seq[Expression])(list: => Listing): Listing =
     listings.of(onPartitions)(list)

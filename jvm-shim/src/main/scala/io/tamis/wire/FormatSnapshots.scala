@@ -51,3 +51,16 @@ final case class IcebergSnapshot(
     specs: Seq[String],
     nameMapping: Option[String]
 ) extends FormatSnapshot
+
+/** Requests the data files of a snapshot, as `<id>.iceberg.arrow` in this directory
+  * (tamis.serve.iceberg_files). The answer says why they cannot be read.
+  */
+final case class IcebergFilesRequest(
+    directory: String,
+    snapshot: IcebergSnapshot,
+    storage: Map[String, String],
+    cacheDirectory: Option[String]
+) extends Request[Option[String]] {
+  override def read(answer: String): Option[String] =
+    Option(Messages.document(answer, id).get("problem")).filterNot(_.isNull).map(_.asText)
+}

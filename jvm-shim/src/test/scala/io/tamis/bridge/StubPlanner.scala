@@ -116,6 +116,8 @@ object StubPlanner extends Planner {
     throw new UnsupportedOperationException("no test writes")
   override def waiting(request: String): String =
     throw new UnsupportedOperationException("the stub builds no indexes")
+  override def icebergFiles(request: String): String =
+    throw new UnsupportedOperationException("the stub reads no manifests")
   override def ping(): String = "pong"
   override def record(scan: String): String = { recorded :+= scan; "" }
   override def flush(): String = ""

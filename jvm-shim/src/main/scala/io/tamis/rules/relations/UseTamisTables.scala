@@ -1,10 +1,12 @@
 package io.tamis.rules.relations
 
 import io.tamis.formats.delta.DeltaFiles
+import io.tamis.formats.iceberg.IcebergRelation
 import io.tamis.rules.goals.GoalRule
 import io.tamis.scan.TamisTable
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 
 /** Replaces every eligible file relation by a [[io.tamis.scan.TamisTable]].
@@ -26,5 +28,10 @@ class UseTamisTables(session: SparkSession) extends GoalRule {
           }
           val table = new TamisTable(session, listed, relation.catalogTable)
           TamisRelation.of(table, relation.output)
+        case relation: DataSourceV2Relation =>
+          IcebergRelation.taken(session, relation) match {
+            case Some(Right(table)) => TamisRelation.of(table, relation.output)
+            case _                  => relation
+          }
       }
 }

@@ -1,0 +1,138 @@
+"""Files whose statistics a table format records: Delta in its log, Iceberg in manifests."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass, field
+from typing import Final, TypeAlias
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluation.domain.bounds import Bounds
+from tamis.evaluation.statistics import Statistics
+from tamis.expr.nodes import Column
+from tamis.indexing.problems import IndexUnusable
+from tamis.indexing.read.snapshot import FileKeys, Snapshot
+from tamis.wire.delta import DeltaSnapshot
+from tamis.wire.iceberg import IcebergSnapshot
+from tamis.wire.scans import ScanRequest
+
+__all__ = ["RecordedFiles", "RecordedTables"]
+
+_MOST_OPEN: Final = 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RecordedFiles:
+    """What a table format records about the files of a listing, in its order.
+
+    - `statistics`: bounds of all rows that were written, some of which may have been deleted since.
+      What is certain is so for the rows that are left.
+    - `num_records`: the rows that a scan of each file returns, -1 where that is not known.
+    - `problem`: why nothing is known.
+    - `derived`: what callers have derived from the statistics, see `ScanInput`.
+    """
+
+    statistics: Statistics
+    num_records: npt.NDArray[np.int64]
+    problem: IndexUnusable | None = None
+    derived: dict[object, object] = field(default_factory=dict)
+
+    @property
+    def total_records(self) -> int | None:
+        """The rows that a scan of all files returns; None if that is not known."""
+        return None if (self.num_records < 0).any() else int(self.num_records.sum())
+
+
+_Format: TypeAlias = DeltaSnapshot | IcebergSnapshot
+
+
+class RecordedTables:
+    """The snapshots of table formats that are open in this process. Thread-safe."""
+
+    def __init__(self) -> None:
+        # The key has the id of a listing, which the entry keeps alive.
+        self._open: OrderedDict[tuple[int, bytes], tuple[Snapshot, RecordedFiles]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, request: ScanRequest, listing: Snapshot) -> RecordedFiles | None:
+        """Return what is recorded about the files of a request; None for other tables.
+
+        If the records cannot be read, nothing is known, and the result says why.
+        """
+        snapshot = request.delta or request.iceberg
+        if snapshot is None:
+            return None
+        key = (id(listing), msgspec.json.encode(snapshot))
+        with self._lock:
+            if key in self._open:
+                self._open.move_to_end(key)
+                return self._open[key][1]
+        files = _opened(snapshot, request, listing.files)
+        if files.problem is None:
+            with self._lock:
+                self._open[key] = listing, files
+                while len(self._open) > _MOST_OPEN:
+                    self._open.popitem(last=False)
+        return files
+
+
+def _opened(snapshot: _Format, request: ScanRequest, files: FileKeys) -> RecordedFiles:
+    if isinstance(snapshot, DeltaSnapshot):
+        return _of_delta(snapshot, request, files)
+    return _of_iceberg(snapshot, request, files)
+
+
+def _of_delta(snapshot: DeltaSnapshot, request: ScanRequest, files: FileKeys) -> RecordedFiles:
+    from tamis.tables import delta
+
+    try:
+        found = delta.statistics_of(snapshot, files, request.storage, request.cache_directory)
+    except delta.SnapshotUnreadable as problem:
+        return _unknown(files, problem.code, problem.text)
+    return RecordedFiles(found, found.num_records)
+
+
+def _of_iceberg(snapshot: IcebergSnapshot, request: ScanRequest, files: FileKeys) -> RecordedFiles:
+    # imported only here, because polars takes a while
+    from tamis.tables import iceberg
+
+    try:
+        found = iceberg.open_snapshot(snapshot, request.storage, request.cache_directory)
+    except iceberg.SnapshotUnreadable as problem:
+        return _unknown(files, problem.code, problem.text)
+    if not _uris(files).equals(found.uris):
+        text = "the manifests have other files than Iceberg's snapshot, so they are not used"
+        return _unknown(files, "ICEBERG_METADATA", text)
+    records = np.where(found.deletes.any, -1, found.num_records)
+    return RecordedFiles(found.statistics, records)
+
+
+def _uris(files: FileKeys) -> pa.Array:
+    directories = pa.array([f"{each}/" for each in files.directories], pa.string())
+    uris = pc.binary_join_element_wise(directories.take(files.group), files.name, "")
+    return uris.combine_chunks() if isinstance(uris, pa.ChunkedArray) else uris
+
+
+def _unknown(files: FileKeys, code: str, text: str) -> RecordedFiles:
+    problem = IndexUnusable(code, text, "the scan reads what it would read without tamis")
+    return RecordedFiles(_Unknown(len(files)), np.full(len(files), -1, np.int64), problem)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Unknown(Statistics):
+    """Files about which nothing is known."""
+
+    files: int
+
+    @property
+    def num_containers(self) -> int:
+        return self.files
+
+    def bounds(self, column: Column) -> Bounds:
+        return Bounds.unknown(column.type)

@@ -1,0 +1,47 @@
+"""The messages about the data files of an Iceberg table between the shim and Python."""
+
+from __future__ import annotations
+
+import msgspec
+
+from tamis.wire.iceberg import IcebergSnapshot
+from tamis.wire.messages import VERSION, read_versioned
+
+__all__ = ["IcebergFilesAnswer", "IcebergFilesRequest", "read_iceberg_files_request"]
+
+
+class IcebergFilesRequest(msgspec.Struct, frozen=True):
+    """A request to write the data files of a snapshot as an Arrow file to `directory`.
+
+    - `storage`: the Hadoop settings `fs.*` of the session. They may contain keys.
+    """
+
+    version: int
+    id: str
+    directory: str
+    snapshot: IcebergSnapshot
+    storage: dict[str, str] = {}
+    cache_directory: str | None = None
+
+    def __repr__(self) -> str:
+        return f"IcebergFilesRequest({self.id!r}, {self.snapshot.snapshot_id})"
+
+
+class IcebergFilesAnswer(msgspec.Struct, frozen=True):
+    """The files were written as `<id>.iceberg.arrow`, see serve.iceberg_files.
+
+    - `problem`: why they cannot be read. Then no file was written.
+    """
+
+    id: str
+    files: int = 0
+    problem: str | None = None
+    version: int = VERSION
+
+
+_request = msgspec.json.Decoder(IcebergFilesRequest)
+
+
+def read_iceberg_files_request(text: str | bytes) -> IcebergFilesRequest:
+    """Read an IcebergFilesRequest. Raises as read_versioned does."""
+    return read_versioned(_request, text)
