@@ -1,0 +1,33 @@
+"""Why a snapshot of an Iceberg table is not read here."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+__all__ = ["SnapshotUnreadable", "UnreadableCode"]
+
+
+class UnreadableCode(StrEnum):
+    """Stable codes of the reasons."""
+
+    NO_POLARS = "ICEBERG_NEEDS_POLARS"  # the optional package polars is not installed
+    FORMAT_VERSION = "ICEBERG_FORMAT_VERSION"  # a format version that is not known
+    NO_MANIFEST_LIST = "ICEBERG_NO_MANIFEST_LIST"  # an old snapshot without a manifest list
+    ENCRYPTED = "ICEBERG_ENCRYPTED"  # encrypted manifests
+    STORAGE = "ICEBERG_STORAGE"  # the storage of the metadata cannot be reached or read
+    METADATA = "ICEBERG_METADATA"  # damaged metadata, or metadata of an unexpected form
+    LOCATION = "ICEBERG_LOCATION"  # a location that Hadoop cannot open, or opens as another one
+
+
+class SnapshotUnreadable(Exception):
+    """A snapshot cannot be read here: leave the scan to Iceberg.
+
+    Attributes:
+        code: One of `UnreadableCode`.
+        text: What cannot be read, and why.
+    """
+
+    def __init__(self, code: str, text: str) -> None:
+        super().__init__(text)
+        self.code = str(code)
+        self.text = text

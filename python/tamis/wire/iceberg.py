@@ -1,0 +1,27 @@
+"""The wire format of a snapshot of an Iceberg table."""
+
+from __future__ import annotations
+
+import msgspec
+
+__all__ = ["IcebergSnapshot"]
+
+
+class IcebergSnapshot(msgspec.Struct, frozen=True):
+    """A snapshot of an Iceberg table, and how to read it.
+
+    - `format_version`: the format version of the table.
+    - `snapshot_id`: null if the table has no snapshot.
+    - `manifest_list`: the location of the manifest list, as Iceberg writes it. Null if the table
+      has no snapshot, or if its snapshot (of version 1) has no manifest list.
+    - `schema`: Iceberg's JSON of the schema to read with.
+    - `specs`: Iceberg's JSON of every partition spec of the table.
+    - `name_mapping`: the property `schema.name-mapping.default` of the table.
+    """
+
+    format_version: int
+    snapshot_id: int | None
+    manifest_list: str | None
+    schema: str
+    specs: list[str]
+    name_mapping: str | None = None
