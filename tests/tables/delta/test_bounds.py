@@ -245,8 +245,10 @@ def test_widened_types(
     field = struct_field("c", data_type, **{"delta.typeChanges": changes})
     log = Log(tmp_path, json.dumps(struct(field)))
     lower, upper = recorded(log, data_type, low, high)
-    assert lower is not None and lower <= inside[0]
-    assert upper is not None and upper >= inside[1]
+    assert lower is not None
+    assert lower <= inside[0]
+    assert upper is not None
+    assert upper >= inside[1]
 
 
 def test_collated_columns_are_unknown(tmp_path: Path) -> None:

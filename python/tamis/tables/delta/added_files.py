@@ -12,24 +12,19 @@ k is the ordinal in `TableColumns`. A column that is never known is absent.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.files.columns import Side
 from tamis.tables.delta.columns import StatisticsColumn, TableColumns
 from tamis.tables.delta.edges import outer_edge
-from tamis.tables.delta.statistics_json import KINDS, StatisticsDecoder
+from tamis.tables.delta.statistics_json import StatisticsDecoder
 from tamis.tables.delta.values import arrow_type, from_checkpoint, from_json
 
 __all__ = ["AddedFiles", "column_type", "statistics_table"]
-
-Longs = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,22 +49,12 @@ def statistics_table(
     added: AddedFiles, columns: TableColumns, decoder: StatisticsDecoder
 ) -> pa.Table:
     """Return the table of this module."""
-    objects = decoder.decode(added.texts)
-    from_structs = None
-    if added.structs is not None:
-        from_structs = pa.array([each is None for each in added.texts])
-    records = _records(decoder.counts(objects))
-    tight = pa.array(decoder.tight(objects), pa.bool_())
-    if from_structs is not None:
-        other = _child(added.structs, ("numRecords",))
-        if other is not None and pa.types.is_integer(other.type):
-            records = pc.if_else(from_structs, _positive(other.cast(pa.int64())), records)
-        other = _child(added.structs, ("tightBounds",))
-        if other is not None and pa.types.is_boolean(other.type):
-            tight = pc.if_else(from_structs, other, tight)
-    has_vector = pa.array(added.has_vector, pa.bool_())
+    recorded = _Recorded(added, decoder)
+    records = recorded.counts(("numRecords",))
+    # writers that do not count rows may write 0
+    records = pc.if_else(pc.greater(records, 0), records, pa.scalar(None, pa.int64()))
     # an absent `tightBounds` means true
-    is_tight = pc.and_(pc.fill_null(tight, True), pc.invert(has_vector))
+    is_tight = pc.and_(pc.fill_null(recorded.tight(), True), pc.invert(recorded.has_vector))
     cells = {
         "key": added.keys,
         "records": records,
@@ -77,14 +62,18 @@ def statistics_table(
         "is_tight": is_tight,
     }
     for ordinal, column in enumerate(columns.columns):
-        for name, array in _statistics(
-            objects, ordinal, column, decoder, added.structs, from_structs
-        ):
-            if name == "nulls":
-                array = _trusted_nulls(array, records, is_tight, column)
-            if array.null_count < len(array):
-                cells[f"{name}.{ordinal}"] = array
-    return pa.table(cells)
+        if column.has_bounds:
+            cells[f"min.{ordinal}"] = recorded.edge(ordinal, column, Side.LOWER)
+            cells[f"max.{ordinal}"] = recorded.edge(ordinal, column, Side.UPPER)
+        counts = recorded.counts(("nullCount", *column.physical), ordinal)
+        cells[f"nulls.{ordinal}"] = _trusted_nulls(counts, records, is_tight, column)
+    return pa.table(
+        {
+            name: array
+            for name, array in cells.items()
+            if "." not in name or array.null_count < len(array)
+        }
+    )
 
 
 def column_type(name: str, columns: TableColumns) -> pa.DataType:
@@ -92,62 +81,86 @@ def column_type(name: str, columns: TableColumns) -> pa.DataType:
     fixed = {"key": pa.binary(), "is_tight": pa.bool_()}
     kind, _, ordinal = name.partition(".")
     if kind in ("min", "max"):
-        data_type = columns.columns[int(ordinal)].type
-        return pa.large_binary() if data_type.name == "string" else arrow_type(data_type)
+        return edge_type(columns.columns[int(ordinal)])
     return fixed.get(name, pa.int64())
 
 
-def _statistics(
-    objects: Sequence[Any],
-    ordinal: int,
-    column: StatisticsColumn,
-    decoder: StatisticsDecoder,
-    structs: pa.Array | None,
-    from_structs: pa.Array | None,
-) -> Iterator[tuple[str, pa.Array]]:
-    """Yield the outer bounds of a column, and its number of NULLs as it is recorded."""
-    for name, kind in zip(("min", "max", "nulls"), KINDS, strict=True):
-        values = decoder.values(objects, kind, ordinal)
-        if values is None:
-            continue
-        if name == "nulls":
-            array = pa.array([_count(each) for each in values], pa.int64())
-        else:
-            side = Side.LOWER if name == "min" else Side.UPPER
-            array = outer_edge(from_json(values, column.type), column, side)
-        other = None if structs is None else _child(structs, (kind, *column.physical))
-        if other is not None:
-            if name == "nulls":
-                known = pa.types.is_integer(other.type)
-                other = other.cast(pa.int64()) if known else None
-            else:
-                other = from_checkpoint(other, column.type)
-                if other is not None:
-                    other = outer_edge(other, column, side, from_checkpoint=True)
-            if other is not None:
-                array = pc.if_else(from_structs, other, array)
-        yield name, array
+class _Recorded:
+    """The recorded statistics: those of the texts, and of the structs where there is no text."""
+
+    def __init__(self, added: AddedFiles, decoder: StatisticsDecoder) -> None:
+        self._decoder = decoder
+        self._count = len(added.keys)
+        self._without_text = pa.array([each is None for each in added.texts], pa.bool_())
+        has_texts = self._without_text.false_count > 0
+        self._objects = decoder.decode(added.texts) if has_texts else None
+        self._structs = added.structs
+        self.has_vector = pa.array(added.has_vector, pa.bool_())
+
+    def counts(self, path: tuple[str, ...], ordinal: int = 0) -> pa.Array:
+        """Return numbers of rows or NULLs. `ordinal`: the column, for numbers of NULLs."""
+        texts = None
+        if self._objects is not None:
+            values = (
+                self._decoder.counts(self._objects)
+                if path == ("numRecords",)
+                else self._decoder.values(self._objects, "nullCount", ordinal)
+            )
+            texts = pa.array([_count(each) for each in values], pa.int64())
+        structs = self._child(path)
+        if structs is not None:
+            structs = structs.cast(pa.int64()) if pa.types.is_integer(structs.type) else None
+        return self._chosen(texts, structs, pa.int64())
+
+    def tight(self) -> pa.Array:
+        texts = None
+        if self._objects is not None:
+            texts = pa.array(self._decoder.tight(self._objects), pa.bool_())
+        structs = self._child(("tightBounds",))
+        if structs is not None and not pa.types.is_boolean(structs.type):
+            structs = None
+        return self._chosen(texts, structs, pa.bool_())
+
+    def edge(self, ordinal: int, column: StatisticsColumn, side: Side) -> pa.Array:
+        """Return outer bounds of a column on one side."""
+        kind = "minValues" if side is Side.LOWER else "maxValues"
+        texts = None
+        if self._objects is not None:
+            values = self._decoder.values(self._objects, kind, ordinal)
+            texts = outer_edge(from_json(values, column.type), column, side)
+        structs = self._child((kind, *column.physical))
+        if structs is not None:
+            structs = from_checkpoint(structs, column.type)
+        if structs is not None:
+            structs = outer_edge(structs, column, side, from_checkpoint=True)
+        return self._chosen(texts, structs, edge_type(column))
+
+    def _child(self, path: tuple[str, ...]) -> pa.Array | None:
+        """Return a field of the structs; None if there is no such field, or several."""
+        if self._structs is None:
+            return None
+        try:
+            return pc.struct_field(self._structs, list(path))
+        except (pa.ArrowException, KeyError, TypeError):
+            return None
+
+    def _chosen(
+        self, texts: pa.Array | None, structs: pa.Array | None, data_type: pa.DataType
+    ) -> pa.Array:
+        if texts is None:  # no text at all
+            return pa.nulls(self._count, data_type) if structs is None else structs
+        if structs is None:
+            return texts
+        return pc.if_else(self._without_text, structs, texts)
 
 
-def _child(structs: pa.Array | None, path: tuple[str, ...]) -> pa.Array | None:
-    """Return a field of structs; None if there is no such field, or several."""
-    try:
-        return pc.struct_field(structs, list(path))
-    except (pa.ArrowException, KeyError, TypeError):
-        return None
+def edge_type(column: StatisticsColumn) -> pa.DataType:
+    """Return the type of the bounds of a column."""
+    return pa.large_binary() if column.type.name == "string" else arrow_type(column.type)
 
 
 def _count(value: int | None) -> int | None:
     return value if value is not None and 0 <= value < 1 << 62 else None
-
-
-def _records(counts: Sequence[int | None]) -> pa.Array:
-    return _positive(pa.array([_count(each) for each in counts], pa.int64()))
-
-
-def _positive(counts: pa.Array) -> pa.Array:
-    """Return counts of rows. Writers that do not count rows may write 0."""
-    return pc.if_else(pc.greater(counts, 0), counts, pa.scalar(None, pa.int64()))
 
 
 def _deleted(added: AddedFiles) -> pa.Array:

@@ -18,10 +18,10 @@ import msgspec
 from tamis.expr.types import DataType
 from tamis.tables.delta.columns import TableColumns
 
-__all__ = ["KINDS", "StatisticsDecoder"]
+__all__ = ["StatisticsDecoder"]
 
 #: The kinds of statistics of columns, as the log names them.
-KINDS: Final = ("minValues", "maxValues", "nullCount")
+_KINDS: Final = ("minValues", "maxValues", "nullCount")
 
 _MALFORMED: Final = (msgspec.MsgspecError, ValueError, RecursionError)
 _raw_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
@@ -50,7 +50,7 @@ class StatisticsDecoder:
     def __init__(self, columns: TableColumns) -> None:
         self._places: dict[tuple[str, int], tuple[int, ...]] = {}
         trees = []
-        for kind in KINDS:
+        for kind in _KINDS:
             tree: dict[str, Any] = {}
             for ordinal, column in enumerate(columns.columns):
                 if kind == "nullCount":
@@ -71,7 +71,7 @@ class StatisticsDecoder:
             json.dumps(name, ensure_ascii=False) == f'"{name}"' for name in names
         )
         shape = {"numRecords": int | None, "tightBounds": bool | None}
-        self._level = _level(shape | dict(zip(KINDS, trees, strict=True)), self._is_regular)
+        self._level = _level(shape | dict(zip(_KINDS, trees, strict=True)), self._is_regular)
         for kind, ordinal in self._places:
             physical = (kind, *columns.columns[ordinal].physical)
             self._places[kind, ordinal] = _place(self._level, physical)
@@ -100,13 +100,9 @@ class StatisticsDecoder:
         """Return `tightBounds` of each object."""
         return list(map(attrgetter("f1"), objects))
 
-    def values(
-        self, objects: Sequence[msgspec.Struct], kind: str, ordinal: int
-    ) -> list[Any] | None:
-        """Return a statistic of a column of each object; None if it is never recorded."""
-        place = self._places.get((kind, ordinal))
-        if place is None:
-            return None
+    def values(self, objects: Sequence[msgspec.Struct], kind: str, ordinal: int) -> list[Any]:
+        """Return a statistic of a column of each object. There are no bounds of some types."""
+        place = self._places[kind, ordinal]
         found: list[Any] = list(objects)
         level: Any = self._level
         for step in place:
