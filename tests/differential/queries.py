@@ -191,7 +191,12 @@ def confs_of_formats(folder: Path) -> list[str]:
     """Return the confs that load Delta and Iceberg."""
     from bench.peers.packages import confs, lakes
 
-    given = {**confs(), **lakes(folder / "iceberg")}
+    small = {
+        # `save_work` removes the defaults of Hadoop by which Delta finds this class
+        "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
+        "spark.databricks.delta.snapshotPartitions": "1",
+    }
+    given = {**confs(), **lakes(folder / "iceberg"), **small}
     return [f"{key}={value}" for key, value in given.items()]
 
 
