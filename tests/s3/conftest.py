@@ -6,12 +6,9 @@ from Maven Central, once. Where they cannot be fetched the tests fail with the e
 
 from __future__ import annotations
 
-import json
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,75 +19,31 @@ import pytest
 
 from bench.s3 import hadoop
 from bench.s3.store import BUCKET, Store, serving
-from tests.launch.processes import Running, running, shell
+from tests.launch.processes import Running, shell
+from tests.launch.statements import Statements, started
 
-APP = Path(__file__).parent / "app.py"
-_ANSWER = "ANSWER "
-OFF = {"spark.tamis.enabled": "false"}
 ROWS = 100  # of a file
 LIMIT = 120.0  # seconds; a machine may be busy
 
 
-@dataclass(frozen=True)
-class Answer:
-    """The answer to a statement or a command.
-
-    Attributes:
-        rows: The rows, as a bag.
-        scans: The decisions of tamis.
-        warnings: The warnings of tamis since the last answer.
-        text: The result of the command.
-    """
-
-    rows: list[str] = field(default_factory=list)
-    scans: list[dict[str, Any]] = field(default_factory=list)
-    warnings: list[str] = field(default_factory=list)
-    text: str = ""
-
-    @property
-    def kept(self) -> list[int]:
-        """The number of files that each scan keeps."""
-        assert [scan["fallback"] for scan in self.scans] == [None] * len(self.scans)
-        return [scan["files_kept"] for scan in self.scans]
-
-
-class Lake:
+class Lake(Statements):
     """A Spark with tamis, and the store of its tables."""
 
     def __init__(self, process: Running, store: Store, cache: Path) -> None:
+        super().__init__(process)
         self.store = store
         self.files = store.files()
-        self._process = process
         self._cache = cache
-        self._log = process.log.open(encoding="utf-8", errors="replace")
-
-    def sql(self, statement: str, **confs: str) -> Answer:
-        """Return the answer to a statement, which is run with these confs."""
-        return self._run({"sql": statement, "confs": confs})
-
-    def index(
-        self, method: str, table: str, confs: dict[str, str] | None = None, **arguments: object
-    ) -> Answer:
-        """Call a method of the index of a table."""
-        line = {"index": method, "table": table, "arguments": arguments, "confs": confs or {}}
-        return self._run(line)
-
-    def same(self, query: str, **confs: str) -> Answer:
-        """Return the answer with tamis on. Its rows must equal those with tamis off."""
-        off = self.sql(query, **confs, **OFF)
-        on = self.sql(query, **confs)
-        assert on.rows == off.rows, query
-        return on
 
     def restart(self) -> None:
         """Restart the planner, with an empty local cache."""
         shutil.rmtree(self._cache, ignore_errors=True)
-        self._run({"call": "restart", "arguments": [], "confs": {}})
+        self.run({"call": "restart", "arguments": [], "confs": {}})
 
     def forget(self) -> None:
         """Let the planner open all indexes again, from the store."""
         shutil.rmtree(self._cache, ignore_errors=True)
-        self._run({"call": "invalidate", "arguments": ["x"], "confs": {}})
+        self.run({"call": "invalidate", "arguments": ["x"], "confs": {}})
 
     def until(self, is_so: Callable[[], bool]) -> None:
         """Wait until a condition is met."""
@@ -120,28 +73,6 @@ class Lake:
             for info in self.files.get_file_info(selector)
             if info.is_file
         )
-
-    def _run(self, line: dict[str, Any]) -> Answer:
-        assert self._process.process.stdin is not None
-        self._process.process.stdin.write((json.dumps(line) + "\n").encode())
-        self._process.process.stdin.flush()
-        while (answer := self._next_answer()) is None:
-            time.sleep(0.01)
-        result: dict[str, Any] = json.loads(answer)
-        assert "error" not in result, f"{line}\n{result['error']}"
-        return Answer(**result)
-
-    def _next_answer(self) -> str | None:
-        """Return the next answer in the output of the process; None if there is none yet."""
-        assert self._process.process.poll() is None, self._process.output()
-        while (start := self._log.tell()) is not None:
-            line = self._log.readline()
-            if not line.endswith("\n"):
-                self._log.seek(start)
-                return None
-            if line.startswith(_ANSWER):
-                return line.removeprefix(_ANSWER)
-        return None
 
 
 def rows(number: int) -> pa.Table:
@@ -202,9 +133,5 @@ def lake(
         HADOOP_CONF_DIR=str(hadoop_files),
         AWS_EC2_METADATA_DISABLED="true",
     )
-    command = [sys.executable, str(APP), json.dumps(confs)]
-    with running(command, folder, environment, "lake") as process:
-        process.wait_for("READY\n")
+    with started(folder, confs, environment) as process:
         yield Lake(process, store, folder / "cache")
-        process.process.stdin.close()  # type: ignore[union-attr]
-        process.process.wait(60)

@@ -11,7 +11,8 @@ import pytest
 
 from bench.s3.store import PYTHON
 from tests.s3.appender import appending
-from tests.s3.conftest import OFF, Lake, rows
+from tests.launch.statements import OFF
+from tests.s3.conftest import Lake, rows
 
 pytestmark = pytest.mark.programs
 

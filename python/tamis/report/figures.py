@@ -68,6 +68,10 @@ def remarks(scan: dict[str, Any]) -> list[Note]:
     notes = []
     if scan["fallback"] and not observed:
         notes.append(Note(f"read as in plain Spark: {scan['fallback']}", fix, "unsupported"))
+    listed = scan.get("files_listed")
+    if listed is not None:
+        left_out = part_of_whole(scan["files_total"] - listed, scan["files_total"], "files")
+        notes.append(Note(f"{left_out} were left out by Delta itself", None, "exact"))
     read = read_figures(scan)
     if read:
         notes.append(Note(read, fix, "unsupported" if observed else "exact"))

@@ -47,6 +47,8 @@ object ScanReport {
     }
     Json.put(
       Json.obj(ScanFields.sizes(scan): _*),
+      // the rest was left out before tamis was asked
+      "files_listed" -> Some(d.kept.listing).filterNot(_.isWholeTable).map(_.size),
       "timing" -> of(d.timing),
       "fallback_reason" -> scan.decision.fallbackReason,
       "implied" -> d.impliedSql,
@@ -82,7 +84,7 @@ object ScanReport {
       "files_total" -> detail.listing.tableSize.files,
       "bytes_total" -> detail.listing.tableSize.bytes
     )
-    answer.foreach { answer =>
+    answer.filter(_ => detail.listing.isWholeTable).foreach { answer =>
       Json.put(out, "rows_total" -> answer.totalRecords)
       if (decision.rowGroups.isDefined)
         Json.put(out, "row_groups_total" -> answer.rowGroups.flatMap(_.total))

@@ -54,6 +54,13 @@ final class DeltaFiles private (relation: HadoopFsRelation) {
     else if (hasDeletionVectors) Some(Reasons("DELTA_DELETION_VECTORS"))
     else None
 
+  /** Why Delta's own file index must stay; None: tamis may list the files for Delta's reader. Its
+    * reader finds deleted rows by their row index, which a query of `_metadata` numbers otherwise.
+    */
+  def ofDeltasIndex(readsMetadata: Boolean): Option[Reason] =
+    if (readsMetadata && hasDeletionVectors) Some(Reasons("DELTA_DELETION_VECTORS_AND_METADATA"))
+    else None
+
   private def hasDeletionVectors: Boolean =
     addFiles.exists(Members.call(_, "deletionVector") != null)
 

@@ -42,7 +42,7 @@ object Eligibility {
   def swapRefusal(relation: LogicalRelation): Option[Reason] = ofFiles(relation) { files =>
     val isKnown = FileFormats.isParquet(files) || FileFormats.ofRows(files).isDefined
     files match {
-      case DeltaFiles(_) => None
+      case DeltaFiles(delta) => delta.ofDeltasIndex(relation.output.exists(isMetadata))
       case _             =>
         first(
           DeltaFiles.isUnprepared(files) -> "DELTA_LISTED_AFTER_TAMIS",

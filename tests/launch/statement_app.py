@@ -1,4 +1,4 @@
-"""`app.py CONFS`: run statements and commands of an index, one per line of standard input.
+"""`statement_app.py CONFS`: run statements and commands of an index, one per line of standard input.
 
 CONFS are the confs of the session, as JSON. Each line is JSON, too: `{"sql": …, "confs": {…}}` or
 `{"index": METHOD, "table": …, "arguments": {…}, "confs": {…}}` or

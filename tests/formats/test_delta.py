@@ -1,0 +1,139 @@
+"""Queries over Delta tables: the same rows as without tamis, and fewer files.
+
+The name of a test says what could go wrong.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.formats.tables import fill, only
+from tests.launch.statements import Statements
+
+pytestmark = pytest.mark.spark
+
+
+def table(formats: Statements, name: str, clause: str = "", files: int = 5) -> str:
+    """Create a table with a file of 100 rows for each hundred of `id`; return its name."""
+    formats.sql(f"DROP TABLE IF EXISTS {name}")
+    formats.sql(f"CREATE TABLE {name} (id BIGINT, k INT, s STRING, d DATE) USING delta {clause}")
+    fill(formats, name, 0, files)
+    return name
+
+
+def properties(**given: str) -> str:
+    """Return the clause with table properties whose names begin with `delta.`."""
+    each = ", ".join(f"'delta.{key.replace('_', '.')}' = '{value}'" for key, value in given.items())
+    return f"TBLPROPERTIES ({each})"
+
+
+def test_files_are_left_out_and_proven_filters_leave_the_plan(formats: Statements) -> None:
+    name = table(formats, "basic")
+    scan = only(formats.same(f"SELECT * FROM {name} WHERE id >= 300 AND k < 9"))
+    assert (scan["files_kept"], scan["files_total"]) == (2, 5)
+    assert {each["pushdown"] for each in scan["conjuncts"]} == {"exact"}
+
+
+def test_functions_prune_where_delta_reads_everything(formats: Statements) -> None:
+    name = table(formats, "functions")
+    assert formats.same(f"SELECT * FROM {name} WHERE id + 1 > 450").kept == [1]
+    assert formats.same(f"SELECT * FROM {name} WHERE month(d) = 1").kept == [4]
+    assert formats.same(f"SELECT * FROM {name} WHERE coalesce(id, 0) = 7 OR id * 2 = 14").kept == [1]
+
+
+def test_deleted_rows_stay_deleted(formats: Statements) -> None:
+    name = table(formats, "vectors", properties(enableDeletionVectors="true"))
+    formats.sql(f"DELETE FROM {name} WHERE id IN (5, 105, 107)")
+    assert formats.same(f"SELECT * FROM {name} WHERE id + 0 < 110").kept == [2]
+    assert formats.same(f"SELECT * FROM {name} WHERE id >= 0 AND id + 0 < 200").kept == [2]
+    assert formats.same(f"SELECT id, _metadata.file_size FROM {name} WHERE id + 0 < 110").rows
+    for query in [
+        f"SELECT count(*), min(id), max(id) FROM {name} WHERE id + 0 < 200",
+        f"SELECT count(*), min(id), max(id) FROM {name}",
+        f"SELECT * FROM {name} WHERE id + 0 < 200 AND id NOT IN (SELECT id FROM {name} WHERE k = 1)",
+        f"SELECT (SELECT max(id) FROM {name} WHERE id + 0 < 106), (SELECT count(*) FROM {name})",
+    ]:
+        formats.same(query)
+    # no row of these files was deleted, so Spark's own reader reads them
+    scan = only(formats.same(f"SELECT * FROM {name} WHERE id >= 300"))
+    assert (scan["files_kept"], scan["files_total"]) == (2, 5)
+
+
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_columns_with_other_names_in_files(formats: Statements, mode: str) -> None:
+    name = table(formats, f"mapped_{mode}", properties(columnMapping_mode=mode))
+    formats.sql(f"ALTER TABLE {name} RENAME COLUMN id TO other")
+    formats.sql(f"ALTER TABLE {name} RENAME COLUMN k TO id")
+    assert formats.same(f"SELECT * FROM {name} WHERE id + 0 > 6").rows == []
+    assert formats.same(f"SELECT * FROM {name} WHERE other + 0 > 400").kept == [1]
+    formats.sql(f"ALTER TABLE {name} DROP COLUMN s")
+    formats.sql(f"ALTER TABLE {name} ADD COLUMN s STRING")
+    assert formats.same(f"SELECT * FROM {name} WHERE s IS NULL AND other + 0 = 7").rows
+    assert formats.same(f"SELECT * FROM {name} WHERE s = 'text 7'").rows == []
+
+
+def test_partitions(formats: Statements) -> None:
+    name = table(formats, "partitioned", "PARTITIONED BY (k)", files=2)
+    formats.sql(f"INSERT INTO {name} VALUES (NULL, NULL, NULL, NULL), (-1, -1, '', NULL)")
+    for where in ["k IS NULL", "k = -1", "k = 3 AND id + 0 > 150", "k % 2 = 1 OR id + 0 = 4"]:
+        formats.same(f"SELECT * FROM {name} WHERE {where}")
+        formats.same(f"SELECT k, count(*) FROM {name} WHERE NOT ({where}) GROUP BY k")
+    assert formats.same(f"SELECT * FROM {name} WHERE k = 3 AND id + 0 > 150").kept == [1]
+
+
+def test_time_travel(formats: Statements) -> None:
+    name = table(formats, "travel", files=2)
+    fill(formats, name, 2, 3)
+    assert formats.same(f"SELECT * FROM {name} WHERE id + 0 > 150").kept == [4]
+    assert formats.same(f"SELECT * FROM {name} VERSION AS OF 1 WHERE id + 0 > 150").kept == [1]
+
+
+def test_writes_are_as_without_tamis(formats: Statements) -> None:
+    for on in ("false", "true"):
+        vectors = properties(enableDeletionVectors="true", enableChangeDataFeed="true")
+        name = table(formats, f"written_{on}", vectors)
+        for statement in [
+            f"UPDATE {name} SET s = 'changed' WHERE id BETWEEN 95 AND 105",
+            f"DELETE FROM {name} WHERE id > 440 AND k = 1",
+            f"MERGE INTO {name} t USING (SELECT * FROM {name} WHERE id < 50) s ON t.id = s.id + 1 "
+            "WHEN MATCHED THEN UPDATE SET k = 100 WHEN NOT MATCHED THEN INSERT *",
+            f"OPTIMIZE {name}",
+            f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE id <> 3",
+        ]:
+            formats.sql(statement, **{"spark.tamis.enabled": on})
+    on, off = (formats.sql(f"SELECT * FROM written_{each}") for each in ("true", "false"))
+    assert on.rows == off.rows
+    changes = "SELECT * EXCEPT (_commit_timestamp) FROM table_changes('written_true', 1) WHERE id > 90"
+    formats.same(changes)
+
+
+def test_limits_orders_aggregates_and_joins(formats: Statements) -> None:
+    name = table(formats, "goals")
+    assert formats.sql(f"SELECT * FROM {name} WHERE id + 0 >= 100 LIMIT 5").kept == [1]
+    assert formats.same(f"SELECT * FROM {name} ORDER BY id DESC LIMIT 3").kept == [1]
+    query = f"SELECT count(*), min(id), max(d) FROM {name} WHERE id + 0 >= 150"
+    assert formats.same(query).kept == [1]
+    joined = formats.same(
+        f"SELECT * FROM {name} a JOIN (SELECT * FROM {name} WHERE id IN (150, 151)) b ON a.id = b.id"
+    )
+    assert joined.kept == [1, 1]
+
+
+def test_queries_of_one_table_with_other_filters(formats: Statements) -> None:
+    """Delta lists other files for each filter, so none must serve the query of another."""
+    name = table(formats, "many")
+    for query in [
+        f"SELECT * FROM {name} WHERE id < 100 UNION ALL SELECT * FROM {name} WHERE id >= 400",
+        f"SELECT * FROM (SELECT * FROM {name} WHERE id < 150) a FULL JOIN "
+        f"(SELECT * FROM {name} WHERE id > 50) b ON a.id = b.id",
+        f"SELECT (SELECT max(id) FROM {name} WHERE id < 150), (SELECT min(id) FROM {name} WHERE id > 50)",
+        f"WITH t AS (SELECT * FROM {name}) SELECT * FROM t WHERE id < 9 UNION SELECT * FROM t WHERE id > 490",
+        f"SELECT * FROM {name} WHERE id < 150 AND id IN (SELECT id + 100 FROM {name} WHERE k = 1)",
+        f"SELECT * FROM {name} a LEFT ANTI JOIN {name} b ON a.id = b.id + 100 AND b.id < 200",
+    ]:
+        formats.same(query)
+
+
+def test_a_log_that_cannot_be_read_is_not_used(formats: Statements) -> None:
+    name = table(formats, "damaged")
+    assert formats.same(f"SELECT * FROM {name} WHERE id + 0 < 5").kept == [1]

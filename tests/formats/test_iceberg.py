@@ -1,0 +1,166 @@
+"""Queries over Iceberg tables: the same rows as without tamis, and fewer files.
+
+The name of a test says what could go wrong.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.formats.tables import fill, only
+from tests.launch.statements import Statements
+
+pytestmark = pytest.mark.spark
+
+
+def table(formats: Statements, name: str, clause: str = "", files: int = 5) -> str:
+    """Create a table with a file of 100 rows for each hundred of `id`; return its name."""
+    formats.sql(f"DROP TABLE IF EXISTS ice.db.{name} PURGE")
+    formats.sql(
+        f"CREATE TABLE ice.db.{name} (id BIGINT, k INT, s STRING, d DATE) USING iceberg {clause}"
+    )
+    fill(formats, f"ice.db.{name}", 0, files)
+    return f"ice.db.{name}"
+
+
+def test_files_are_left_out_and_proven_filters_leave_the_plan(formats: Statements) -> None:
+    name = table(formats, "basic")
+    scan = only(formats.same(f"SELECT * FROM {name} WHERE id >= 300 AND k < 9"))
+    assert (scan["files_kept"], scan["files_total"]) == (2, 5)
+    assert [each["pushdown"] for each in scan["conjuncts"] if "NULL" not in each["sql"]] == [
+        "exact",
+        "exact",
+    ]
+
+
+def test_functions_prune_where_iceberg_reads_everything(formats: Statements) -> None:
+    name = table(formats, "functions")
+    assert formats.same(f"SELECT * FROM {name} WHERE id + 1 > 450").kept == [1]
+    assert formats.same(f"SELECT * FROM {name} WHERE month(d) = 1").kept == [4]
+    assert formats.same(f"SELECT * FROM {name} WHERE coalesce(id, 0) = 7 OR id * 2 = 14").kept == [1]
+
+
+@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+@pytest.mark.parametrize("version", [2, 3])
+def test_deleted_rows_stay_deleted(formats: Statements, mode: str, version: int) -> None:
+    properties = f"TBLPROPERTIES ('format-version'='{version}', 'write.delete.mode'='{mode}')"
+    name = table(formats, f"deleted_{version}_{mode[:4]}", properties)
+    formats.sql(f"DELETE FROM {name} WHERE id IN (5, 105, 107)")
+    files = [1 if mode == "copy-on-write" else 2]  # copying wrote both files as one
+    assert formats.same(f"SELECT * FROM {name} WHERE id < 110").kept == files
+    assert formats.same(f"SELECT * FROM {name} WHERE id < 200 AND id % 5 = 0").kept == files
+    assert formats.same(f"SELECT count(*), min(id), max(id) FROM {name} WHERE id < 200")
+    assert formats.same(f"SELECT count(*), min(id), max(id) FROM {name}")
+    assert formats.same(f"SELECT * FROM {name} WHERE id >= 300 LIMIT 1000")
+    # no row of these files was deleted
+    assert formats.same(f"SELECT * FROM {name} WHERE id >= 300").kept == [2]
+
+
+def test_columns_are_found_by_id(formats: Statements) -> None:
+    name = table(formats, "evolved")
+    formats.sql(f"ALTER TABLE {name} RENAME COLUMN id TO other")
+    formats.sql(f"ALTER TABLE {name} RENAME COLUMN k TO id")
+    assert formats.same(f"SELECT * FROM {name} WHERE id > 6").rows == []
+    assert formats.same(f"SELECT * FROM {name} WHERE other > 400").kept == [1]
+    formats.sql(f"ALTER TABLE {name} DROP COLUMN s")
+    formats.sql(f"ALTER TABLE {name} ADD COLUMN s STRING")
+    assert formats.same(f"SELECT * FROM {name} WHERE s IS NULL AND other = 7").rows
+    assert formats.same(f"SELECT * FROM {name} WHERE s = 'text 7'").rows == []
+    formats.sql(f"ALTER TABLE {name} ALTER COLUMN id TYPE BIGINT")
+    formats.sql(f"INSERT INTO {name} VALUES (1000, 10000000000, DATE'2030-01-01', 'new')")
+    assert formats.same(f"SELECT * FROM {name} WHERE id > 9999999999").kept == [1]
+    assert formats.same(f"SELECT * FROM {name} WHERE id < 3 AND other < 100").kept == [1]
+
+
+def test_names_that_iceberg_writes_in_another_form(formats: Statements) -> None:
+    formats.sql("DROP TABLE IF EXISTS ice.db.names PURGE")
+    formats.sql(
+        "CREATE TABLE ice.db.names USING iceberg AS "
+        "SELECT id AS `a b`, id % 3 AS `c.d`, named_struct('1x', id) AS `é-f` FROM range(100)"
+    )
+    assert len(formats.same("SELECT * FROM ice.db.names WHERE `a b` > 90").rows) == 9
+    assert formats.same("SELECT * FROM ice.db.names WHERE `c.d` > 5").kept == [0]
+    assert formats.same("SELECT `é-f`.`1x` FROM ice.db.names WHERE `é-f`.`1x` = 7").rows
+
+
+TRANSFORMS = ["id", "truncate(100, id)", "bucket(4, k)", "months(d)", "days(d)", "years(d)"]
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_partitions(formats: Statements, transform: str) -> None:
+    name = table(formats, f"by_{TRANSFORMS.index(transform)}", files=1)
+    formats.sql(f"ALTER TABLE {name} ADD PARTITION FIELD {transform}")
+    fill(formats, name, 1, 1)
+    formats.sql(f"INSERT INTO {name} VALUES (NULL, NULL, NULL, NULL), (-1, -1, '', DATE'1969-12-31')")
+    for where in ["id IS NULL", "id = -1", "id = 150", "k = 3", "d < DATE'1970-01-01'", "d IS NULL"]:
+        formats.same(f"SELECT * FROM {name} WHERE {where}")
+        formats.same(f"SELECT * FROM {name} WHERE NOT ({where})")
+
+
+def test_time_travel_branches_and_tags(formats: Statements) -> None:
+    name = table(formats, "travel", files=2)
+    (row,) = formats.sql(f"SELECT snapshot_id FROM {name}.snapshots").rows
+    snapshot = row.strip("(,)")
+    formats.sql(f"ALTER TABLE {name} CREATE TAG old")
+    formats.sql(f"ALTER TABLE {name} CREATE BRANCH side")
+    fill(formats, name, 2, 3)
+    formats.sql(f"INSERT INTO {name}.branch_side VALUES (900, 1, 'side', DATE'2024-01-01')")
+    everything = f"SELECT * FROM {name} {{}} WHERE id > 150"
+    assert formats.same(everything.format("")).kept == [4]
+    assert formats.same(everything.format(f"VERSION AS OF {snapshot}")).kept == [1]
+    assert formats.same(everything.format("VERSION AS OF 'old'")).kept == [1]
+    assert formats.same(everything.format("VERSION AS OF 'side'")).kept == [2]
+    assert formats.same(f"SELECT * FROM {name}.branch_side WHERE id > 150").kept == [2]
+
+
+def test_what_is_left_to_iceberg(formats: Statements) -> None:
+    name = table(formats, "left_alone")
+    for query in [
+        f"SELECT _file, _pos, id FROM {name} WHERE id < 5",
+        f"SELECT * FROM {name}.files",
+        f"SELECT * FROM {name}.snapshots",
+    ]:
+        formats.same(query)
+
+
+def test_writes_are_as_without_tamis(formats: Statements) -> None:
+    for on in ("false", "true"):
+        name = table(formats, f"written_{on}")
+        for statement in [
+            f"UPDATE {name} SET s = 'changed' WHERE id BETWEEN 95 AND 105",
+            f"DELETE FROM {name} WHERE id > 440 AND k = 1",
+            f"MERGE INTO {name} t USING (SELECT * FROM {name} WHERE id < 50) s ON t.id = s.id + 1 "
+            "WHEN MATCHED THEN UPDATE SET k = 100 WHEN NOT MATCHED THEN INSERT *",
+            f"INSERT OVERWRITE {name} SELECT * FROM {name} WHERE id <> 3",
+        ]:
+            formats.sql(statement, **{"spark.tamis.enabled": on})
+    on, off = (formats.sql(f"SELECT * FROM ice.db.written_{each}") for each in ("true", "false"))
+    assert on.rows == off.rows
+
+
+def test_limits_orders_aggregates_and_joins(formats: Statements) -> None:
+    name = table(formats, "goals")
+    assert formats.sql(f"SELECT * FROM {name} WHERE id >= 100 LIMIT 5").kept == [1]
+    assert formats.same(f"SELECT * FROM {name} ORDER BY id DESC LIMIT 3").kept == [1]
+    assert formats.same(f"SELECT count(*), min(id), max(d) FROM {name} WHERE id >= 150").kept == [1]
+    joined = formats.same(
+        f"SELECT * FROM {name} a JOIN (SELECT * FROM {name} WHERE id IN (150, 151)) b ON a.id = b.id"
+    )
+    assert joined.kept == [1, 1]
+
+
+def test_a_snapshot_that_cannot_be_read_is_left_to_iceberg(formats: Statements) -> None:
+    name = table(formats, "damaged", files=1)
+    (row,) = formats.sql(f"SELECT path FROM {name}.manifests").rows
+    manifest = Path(row.strip("(,)'").removeprefix("file:"))
+    content = manifest.read_bytes()
+    query = f"SELECT * FROM {name} WHERE id < 5"
+    try:
+        manifest.write_bytes(content[: len(content) // 2])
+        with pytest.raises(AssertionError, match="error|Error"):
+            formats.sql(query, **{"spark.tamis.enabled": "false"})
+    finally:
+        manifest.write_bytes(content)
+    assert formats.same(query).kept == [1]

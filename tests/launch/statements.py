@@ -1,0 +1,116 @@
+"""A Spark in a process of its own, which runs statements with tamis on and off.
+
+A session gets jars, extensions and file systems when it starts, so tests of these cannot use the
+session of the other tests.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tests.launch.processes import Running, running
+
+__all__ = ["OFF", "Answer", "Statements", "started"]
+
+_APP = Path(__file__).parent / "statement_app.py"
+_ANSWER = "ANSWER "
+OFF = {"spark.tamis.enabled": "false"}
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a statement or a command.
+
+    Attributes:
+        rows: The rows, as a bag.
+        scans: The decisions of tamis.
+        warnings: The warnings of tamis since the last answer.
+        text: The result of the command.
+    """
+
+    rows: list[str] = field(default_factory=list)
+    scans: list[dict[str, Any]] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    text: str = ""
+
+    @property
+    def kept(self) -> list[int]:
+        """The number of files that each scan keeps."""
+        assert [scan["fallback"] for scan in self.scans] == [None] * len(self.scans)
+        return [scan["files_kept"] for scan in self.scans]
+
+
+class Statements:
+    """A running Spark with tamis."""
+
+    def __init__(self, process: Running) -> None:
+        self._process = process
+        self._log = process.log.open(encoding="utf-8", errors="replace")
+
+    def sql(self, statement: str, **confs: str) -> Answer:
+        """Return the answer to a statement, which is run with these confs."""
+        return self.run({"sql": statement, "confs": confs})
+
+    def index(
+        self, method: str, table: str, confs: dict[str, str] | None = None, **arguments: object
+    ) -> Answer:
+        """Call a method of the index of a table."""
+        line = {"index": method, "table": table, "arguments": arguments, "confs": confs or {}}
+        return self.run(line)
+
+    def same(self, query: str, **confs: str) -> Answer:
+        """Return the answer with tamis on. Its rows must equal those with tamis off."""
+        off = self.sql(query, **confs, **OFF)
+        on = self.sql(query, **confs)
+        assert on.rows == off.rows, query
+        return on
+
+    def run(self, line: dict[str, Any]) -> Answer:
+        """Run a line of `statement_app.py`."""
+        assert self._process.process.stdin is not None
+        self._process.process.stdin.write((json.dumps(line) + "\n").encode())
+        self._process.process.stdin.flush()
+        while (answer := self._next_answer()) is None:
+            time.sleep(0.01)
+        result: dict[str, Any] = json.loads(answer)
+        assert "error" not in result, f"{line}\n{result['error']}"
+        return Answer(**result)
+
+    def _next_answer(self) -> str | None:
+        """Return the next answer in the output of the process; None if there is none yet."""
+        assert self._process.process.poll() is None, self._process.output()
+        while (start := self._log.tell()) is not None:
+            line = self._log.readline()
+            if not line.endswith("\n"):
+                self._log.seek(start)
+                return None
+            if line.startswith(_ANSWER):
+                return line.removeprefix(_ANSWER)
+        return None
+
+
+@contextmanager
+def started(
+    directory: Path, confs: Mapping[str, str], environment: Mapping[str, str]
+) -> Iterator[Running]:
+    """Start the process, with the confs of its session. It ends with the block.
+
+    Args:
+        directory: Its working directory.
+        confs: The confs of the session.
+        environment: The environment, see `shell`.
+    """
+    command = [sys.executable, str(_APP), json.dumps(confs)]
+    with running(command, directory, environment, "statements") as process:
+        process.wait_for("READY\n")
+        yield process
+        assert process.process.stdin is not None
+        process.process.stdin.close()
+        process.process.wait(60)
