@@ -8,6 +8,8 @@ import zlib
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import zstandard
+
 
 def avro_file(
     schema: Mapping[str, Any],
@@ -29,6 +31,8 @@ def avro_file(
         data = b"".join(_value(schema, each) for each in block)
         if codec == "deflate":
             data = zlib.compress(data)[2:-4]
+        elif codec == "zstandard":
+            data = zstandard.compress(data)
         parts += [_long(len(block)), _sized(data), sync]
     return b"".join(parts)
 

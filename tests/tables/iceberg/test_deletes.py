@@ -53,6 +53,7 @@ def paths(first: str, last: str) -> dict[str, Any]:
         (delete(partition=[1], sequence_number=1), 0, []),
         (delete(partition=[None], sequence_number=9), 0, ["/n"]),
         (delete(partition=[1], sequence_number=4, **paths("/a2", "/a2")), 0, ["/a2"]),
+        (delete(partition=[1], sequence_number=4, **paths("/a", "/a")), 0, ["/a1", "/a2"]),  # cut
         (delete(partition=[1], sequence_number=4, **paths("/a11", "/z")), 0, ["/a2"]),
         (delete(partition=[1], sequence_number=4, **paths("/", "/a")), 0, ["/a1", "/a2"]),  # cut
         (delete(partition=[1], sequence_number=4, **paths("/b", "/c")), 0, []),

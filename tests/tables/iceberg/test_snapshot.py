@@ -43,7 +43,7 @@ def refused(lake: Lake, code: UnreadableCode, **changes: Any) -> str:
 
 @pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize(
-    ("codec", "records_per_block"), [("deflate", 1), ("null", 1), ("null", 99)]
+    ("codec", "records_per_block"), [("deflate", 1), ("null", 1), ("null", 99), ("zstandard", 99)]
 )
 def test_live_files_are_listed_by_location(
     tmp_path: Path, version: int, codec: str, records_per_block: int

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def written(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
 
 @pytest.fixture
 def documents(written: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((written / "tables.json").read_text())
+    found: dict[str, Any] = json.loads((written / "tables.json").read_text(), parse_float=Decimal)
     return found
 
 
@@ -127,8 +128,8 @@ METRICS: list[tuple[str, DataType, Callable[[Any], Any]]] = [
     ("renamed", LONG, int),
     ("f", DOUBLE, float),
     ("d", DOUBLE, float),
-    ("d9", decimal(20, 2), lambda value: round(value * 100)),
-    ("d18", decimal(18, 4), lambda value: round(value * 10000)),
+    ("d9", decimal(20, 2), Decimal),
+    ("d18", decimal(18, 4), lambda value: int(value * 10000)),
     ("b", BOOLEAN, int),
     ("t", STRING, lambda value: value.encode()),
     ("p", INTEGER, int),

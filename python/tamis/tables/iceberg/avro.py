@@ -59,7 +59,7 @@ def read_avro(data: bytes, location: str) -> AvroFile:
         table = _records(container, location)
         if table.num_rows != container.num_records:
             raise ValueError(f"it has {table.num_rows} instead of {container.num_records} records")
-    except (ValueError, IndexError, KeyError, zlib.error) as problem:
+    except (ValueError, IndexError, KeyError, OSError, zlib.error) as problem:
         raise _damaged(location, problem) from problem
     return AvroFile(table, schema, container.metadata)
 
@@ -75,7 +75,7 @@ def _records(container: Container, location: str) -> pa.Table:
         ) from problem
     if not container.num_records:
         return pa.table({})  # polars refuses a file without blocks
-    data = container.with_large_blocks()
+    data = container.for_polars()
     try:
         return polars.read_avro(io.BytesIO(data)).to_arrow()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):

@@ -1,7 +1,7 @@
 """The header and the blocks of an Avro file.
 
 pyiceberg writes one block per record, which polars reads ten times as slowly as the blocks of other
-writers. `with_large_blocks` joins them first.
+writers, and polars does not decompress zstandard. `for_polars` joins and decompresses such blocks.
 
 Source: Apache Avro specification, "Object Container Files".
 """
@@ -9,9 +9,11 @@ Source: Apache Avro specification, "Object Container Files".
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
+
+import pyarrow as pa
 
 __all__ = ["Container", "parse_container"]
 
@@ -19,7 +21,6 @@ _MAGIC: Final = b"Obj\x01"
 _SYNC: Final = 16
 #: Files with fewer records per block are joined. Other writers fill blocks of 64 KB.
 _FEW_RECORDS: Final = 16
-_RAW: Final = -zlib.MAX_WBITS
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,20 +41,33 @@ class Container:
     def num_records(self) -> int:
         return sum(count for count, _, _ in self.blocks)
 
-    def with_large_blocks(self) -> bytes:
-        """Return the bytes of a file with the same records, in one block if there are many small.
+    def for_polars(self) -> bytes:
+        """Return the bytes of a file with the same records, in one block if that is of use.
 
         Raises:
-            zlib.error: A block is damaged.
+            zlib.error, OSError: A block is damaged.
         """
         codec = self.metadata.get("avro.codec", b"null")
         is_large = self.num_records >= _FEW_RECORDS * len(self.blocks)
-        if is_large or codec not in (b"null", b"deflate"):
+        if codec not in _DECOMPRESS or (is_large and codec != b"zstandard"):
             return self.data
-        blocks = (self.data[start:stop] for _, start, stop in self.blocks)
-        if codec == b"deflate":
-            blocks = (zlib.decompress(each, _RAW) for each in blocks)
+        decompress = _DECOMPRESS[codec]
+        blocks = (decompress(self.data[start:stop]) for _, start, stop in self.blocks)
         return b"".join(_file(self.metadata["avro.schema"], self.num_records, blocks))
+
+
+def _zstandard(data: bytes) -> bytes:
+    # pa.decompress needs the size, which a block does not have
+    with pa.CompressedInputStream(pa.BufferReader(data), "zstd") as stream:
+        content: bytes = stream.read()
+        return content
+
+
+_DECOMPRESS: Final[Mapping[bytes, Callable[[bytes], bytes]]] = {
+    b"null": lambda data: data,
+    b"deflate": lambda data: zlib.decompress(data, -zlib.MAX_WBITS),
+    b"zstandard": _zstandard,
+}
 
 
 def _file(schema: bytes, count: int, blocks: Iterable[bytes]) -> list[bytes]:

@@ -173,16 +173,16 @@ def _apply_to_files(
     vectors: dict[int, list[int]] = defaultdict(list)
     for each in deletes:
         assert each.file is not None
-        place = bisect_left(paths, each.file)
-        if place == len(paths) or paths[place] != each.file:
-            continue  # a file that was removed, or is in a manifest that is not read
-        if data.sequence_numbers[place] > each.sequence_number:
-            continue
-        if each.is_vector:
-            rows.deletion_vectors[place] = True
-            vectors[place].append(each.records)
-        else:
-            rows.position_deletes[place] = True
+        start = bisect_left(paths, each.file)
+        # Both bounds of the path may be cut to the same prefix.
+        for place in range(start, bisect_right(paths, each.file + _LAST, start)):
+            if data.sequence_numbers[place] > each.sequence_number:
+                continue
+            if not each.is_vector:
+                rows.position_deletes[place] = True
+            elif paths[place] == each.file:
+                rows.deletion_vectors[place] = True
+                vectors[place].append(each.records)
     return vectors
 
 

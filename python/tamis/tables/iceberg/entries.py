@@ -154,7 +154,7 @@ def _comparable(values: pa.Array) -> list[object]:
     """
     if pa.types.is_date32(values.type):
         values = values.cast(pa.int32())
-    elif pa.types.is_timestamp(values.type):
+    elif pa.types.is_timestamp(values.type) or pa.types.is_time64(values.type):
         values = values.cast(pa.int64())
     listed: list[object] = values.to_pylist()
     if pa.types.is_floating(values.type):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
@@ -32,12 +32,15 @@ from tamis.wire.iceberg import IcebergSnapshot
 
 __all__ = ["IcebergFiles", "IcebergSnapshots", "open_snapshot"]
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Sized)
 
 _MAX_SNAPSHOTS: Final = 16
 _MAX_LISTS: Final = 64
-# Manifests in memory, for snapshots that share them. One of 10,000 files takes about 8 MB.
-_MAX_MANIFESTS: Final = 64
+# Manifests in memory, for snapshots that share them.
+_MAX_MANIFESTS: Final = 1000
+# Files of all snapshots, or of all manifests. With 16 columns, one takes about 1 KB, which is
+# mapped if there is a cache.
+_MAX_FILES: Final = 1_000_000
 _THREADS: Final = 8
 
 
@@ -117,6 +120,21 @@ class IcebergSnapshots:
         conjuncts: Sequence[Expr] = (),
     ) -> IcebergFiles:
         """Open a snapshot; see `open_snapshot`."""
+        try:
+            return self._open(descriptor, storage, cache_directory, conjuncts)
+        except (pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueError) as problem:
+            raise SnapshotUnreadable(
+                UnreadableCode.METADATA,
+                f"the metadata in {descriptor.manifest_list} is not as expected ({problem!r:.300})",
+            ) from problem
+
+    def _open(
+        self,
+        descriptor: IcebergSnapshot,
+        storage: Settings,
+        cache_directory: str | None,
+        conjuncts: Sequence[Expr],
+    ) -> IcebergFiles:
         formats = decoder(descriptor.format_version)
         specs = parse_specs(descriptor.specs)
         columns = columns_of_schema(descriptor.schema)
@@ -211,8 +229,10 @@ class IcebergSnapshots:
         with self._lock:
             kept[key] = made
             kept.move_to_end(key)
-            while len(kept) > limit:
-                kept.popitem(last=False)
+            files = sum(map(len, kept.values()))
+            while len(kept) > limit or (files > _MAX_FILES and len(kept) > 1):
+                _, removed = kept.popitem(last=False)
+                files -= len(removed)
         return made
 
 
