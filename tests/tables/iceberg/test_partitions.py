@@ -222,9 +222,9 @@ def test_manifests_are_left_out_by_their_summaries(tmp_path: Path) -> None:
         None,
     ]
     found = opened(tmp_path, "int", "identity", summaries, compare(EQUAL, 3, INTEGER))
-    assert found == ["0", "3", "4", "6"]
+    assert found == ["0", "3", "4", "5", "6"]
     found = opened(tmp_path, "int", "identity", summaries, IsNull(Column(("c",), INTEGER)))
-    assert found == ["2", "3", "4", "6"]
+    assert found == ["2", "3", "4", "5", "6"]
 
 
 @pytest.mark.parametrize(
@@ -257,6 +257,15 @@ def test_only_manifests_of_one_bucket_are_left_out(tmp_path: Path) -> None:
     summaries.append(summary(integer(0), integer(3)))
     found = opened(tmp_path, "int", "bucket[4]", summaries, compare(EQUAL, 34, INTEGER))
     assert found == ["3", "4"]  # the specification: 34 has the hash 2017239379
+
+
+def test_truncated_integers_wrap_around(tmp_path: Path) -> None:
+    """The least integer, truncated to 10, is greater than all others."""
+    wrapped = summary(integer(0), integer((1 << 31) - 2))
+    predicate = compare(LESS, 0, INTEGER)
+    assert opened(tmp_path, "int", "truncate[10]", [wrapped], predicate) == ["0"]
+    found = answers(tmp_path, "int", "truncate[10]", "int", [(1 << 31) - 2], [predicate])
+    assert found == ["?"]
 
 
 def test_summaries_that_prove_nothing(tmp_path: Path) -> None:

@@ -165,6 +165,15 @@ def test_manifests_are_read_once_ever(tmp_path: Path) -> None:
         lake.open()
 
 
+def test_manifests_without_live_files(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, COLUMNS)
+    lake.add(File("/gone", status=2), counts=(1, 1))  # the counts are wrong
+    lake.add(counts=(1, 1))
+    lake.add(File("/a"))
+    for _ in range(2):
+        assert lake.open(tmp_path / "cache").locations.to_pylist() == ["/a"]
+
+
 def test_cached_manifests_do_not_depend_on_the_schema(tmp_path: Path) -> None:
     lake = Lake(tmp_path, [(1, "c", "int"), (2, "s", "string")])
     five = integer(5)
