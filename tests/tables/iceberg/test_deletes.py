@@ -130,7 +130,7 @@ def test_deletion_vectors_count_their_rows(
     assert files.deletes.deleted_records.tolist()[2:] == [0, 0, 0]
 
 
-def test_keys_of_partitions_are_equal_whoever_wrote_them(tmp_path: Path) -> None:
+def test_keys_of_partitions_do_not_depend_on_the_writer(tmp_path: Path) -> None:
     """Days are dates or integers, NaN does not equal itself, and an int may be a long."""
     day = {"type": "int", "logicalType": "date"}
 

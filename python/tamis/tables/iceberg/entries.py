@@ -148,7 +148,7 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _comparable(values: pa.Array) -> list[object]:
-    """Return values that are equal if the partition values are, whoever wrote them.
+    """Return values that are equal if the partition values are, in the form of any writer.
 
     Days are written as dates or as integers. NaN does not equal itself, and -0.0 equals 0.0.
     """
