@@ -143,8 +143,8 @@ def _manifest(avro: AvroFile) -> Manifest:
         ),
     }
     for name, (field_id, data_type) in _FILE_COLUMNS.items():
-        found = get(field_id)
-        columns[name] = pa.nulls(count, data_type) if found is None else found.cast(data_type)
+        values = get(field_id)
+        columns[name] = pa.nulls(count, data_type) if values is None else values.cast(data_type)
     columns["content"] = pc.fill_null(columns["content"], Content.DATA)
     keys = get(_KEY_METADATA)
     columns["encrypted"] = pa.array(np.zeros(count, np.bool_)) if keys is None else keys.is_valid()

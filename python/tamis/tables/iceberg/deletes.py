@@ -150,11 +150,11 @@ def _listed(deletes: Entries, specs: Mapping[int, Spec]) -> list[_Delete]:
 
 def _paths(deletes: Entries, kind: MetricKind) -> dict[int, str]:
     """Return the bounds of the paths in position delete files, by their ordinals."""
-    found = deletes.metric(kind, _FILE_PATH)
-    if found is None:
+    metric = deletes.metric(kind, _FILE_PATH)
+    if metric is None:
         return {}
     paths = {}
-    for place, value in zip(found.places.tolist(), found.values.to_pylist(), strict=True):
+    for place, value in zip(metric.places.tolist(), metric.values.to_pylist(), strict=True):
         try:
             paths[place] = value.decode()
         except UnicodeDecodeError:

@@ -74,10 +74,10 @@ class Entries:
         places, values = [], []
         for start, (_, manifest) in zip(self._starts, self._manifests, strict=False):
             metrics = manifest.metrics.get(kind)
-            found = None if metrics is None else metrics.of(field_id)
-            if found is None:
+            of_column = None if metrics is None else metrics.of(field_id)
+            if of_column is None:
                 continue
-            rows, of_rows = found
+            rows, of_rows = of_column
             chosen = slice(start, start + len(manifest)) if rows is None else rows + start
             places.append(self._place[chosen])
             values.append(of_rows)

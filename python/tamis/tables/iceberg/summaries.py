@@ -90,10 +90,10 @@ class SummaryStatistics(Statistics):
 
     def _of_column(self, column: Column) -> Bounds:
         bounds = Bounds.unknown(column.type)
-        found = self._columns.get(column.path)
-        if found is None or found.type != column.type:
+        known = self._columns.get(column.path)
+        if known is None or known.type != column.type:
             return bounds
-        for field, transform in fields_of_column(found, self._spec, self._format_version):
+        for field, transform in fields_of_column(known, self._spec, self._format_version):
             place = self._spec.fields.index(field)
             of_field = [each[place] for each in self._summaries]
             bounds = intersect(bounds, _bounds(column.type, transform, of_field))
