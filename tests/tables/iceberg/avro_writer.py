@@ -56,7 +56,7 @@ def _value(schema: Any, value: Any) -> bytes:
         "double": lambda: struct.pack("<d", value),
         "bytes": lambda: _sized(value),
         "string": lambda: _sized(value.encode()),
-    }[kind]()
+    }.get(kind, lambda: bytes(value))()  # the name of a fixed type
 
 
 def _complex(schema: Mapping[str, Any], value: Any) -> bytes:

@@ -178,6 +178,10 @@ def _map(key: int, value: int, data_type: str) -> dict[str, Any]:
     return {"type": "array", "logicalType": "map", "items": items}
 
 
+#: polars refuses its default value.
+_BLOCK_SIZE = {**_field(105, "block_size_in_bytes", "long"), "default": 67108864}
+
+
 def list_schema(version: int) -> dict[str, Any]:
     of_field = _record(
         "r508",
@@ -212,7 +216,7 @@ def entry_schema(spec: Spec, version: int) -> dict[str, Any]:
         _field(102, "partition", partition),
         _field(103, "record_count", "long"),
         _field(104, "file_size_in_bytes", "long"),
-        *([_field(105, "block_size_in_bytes", "long")] if version == 1 else []),
+        *([_BLOCK_SIZE] if version == 1 else []),
         _field(109, "value_counts", _map(119, 120, "long"), True),
         _field(110, "null_value_counts", _map(121, 122, "long"), True),
         _field(137, "nan_value_counts", _map(138, 139, "long"), True),

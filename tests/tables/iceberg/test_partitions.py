@@ -191,6 +191,21 @@ def test_identity_values_have_the_type_of_spark(
         assert found.known.all()
 
 
+def test_types_may_be_named_again(tmp_path: Path) -> None:
+    """Avro defines a fixed type once; later fields of the type have its name."""
+    fields: list[tuple[int, str, int, str, Any]] = [
+        (1000, "p", 1, "identity", avro_decimal(9, 2, 4)),
+        (1001, "q", 2, "identity", "decimal_9_2"),
+    ]
+    lake = Lake(tmp_path, [(1, "c", "decimal(9, 2)"), (2, "d", "decimal(9, 2)")], [Spec(0, fields)])
+    lake.add(File("/a", partition=[(150).to_bytes(4, "big"), (250).to_bytes(4, "big")]))
+    values = lake.open().identity_values([1, 2])
+    assert values[1] is not None
+    assert values[2] is not None
+    assert values[1].values.to_pylist() == [Decimal("1.50")]
+    assert values[2].values.to_pylist() == [Decimal("2.50")]
+
+
 # --- summaries ----------------------------------------------------------------------------------
 
 

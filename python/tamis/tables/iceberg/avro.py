@@ -18,6 +18,7 @@ from typing import Any
 import pyarrow as pa
 
 from tamis.tables.iceberg.avro_container import Container, parse_container
+from tamis.tables.iceberg.avro_schema import plain_schema
 from tamis.tables.iceberg.errors import SnapshotUnreadable, UnreadableCode
 
 __all__ = ["AvroFile", "read_avro"]
@@ -56,15 +57,15 @@ def read_avro(data: bytes, location: str) -> AvroFile:
         schema = json.loads(container.metadata["avro.schema"])
         if not isinstance(schema, dict) or not isinstance(schema.get("fields"), list):
             raise ValueError("its records are not structs")
-        table = _records(container, location)
+        table = _records(container, json.dumps(plain_schema(schema)).encode(), location)
         if table.num_rows != container.num_records:
             raise ValueError(f"it has {table.num_rows} instead of {container.num_records} records")
-    except (ValueError, IndexError, KeyError, OSError, zlib.error) as problem:
+    except (ValueError, LookupError, TypeError, OSError, zlib.error) as problem:
         raise _damaged(location, problem) from problem
     return AvroFile(table, schema, container.metadata)
 
 
-def _records(container: Container, location: str) -> pa.Table:
+def _records(container: Container, schema: bytes, location: str) -> pa.Table:
     try:
         import polars
     except ImportError as problem:
@@ -75,7 +76,7 @@ def _records(container: Container, location: str) -> pa.Table:
         ) from problem
     if not container.num_records:
         return pa.table({})  # polars refuses a file without blocks
-    data = container.for_polars()
+    data = container.for_polars(schema)
     try:
         return polars.read_avro(io.BytesIO(data)).to_arrow()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):

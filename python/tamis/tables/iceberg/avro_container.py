@@ -9,7 +9,7 @@ Source: Apache Avro specification, "Object Container Files".
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,19 +30,24 @@ class Container:
     Attributes:
         data: The bytes of the file.
         metadata: The metadata in the header.
+        start: Where the first block starts, after the marker that ends the header and each block.
         blocks: The number of records of each block, and where its data starts and stops.
     """
 
     data: bytes
     metadata: Mapping[str, bytes]
+    start: int
     blocks: Sequence[tuple[int, int, int]]
 
     @property
     def num_records(self) -> int:
         return sum(count for count, _, _ in self.blocks)
 
-    def for_polars(self) -> bytes:
+    def for_polars(self, schema: bytes) -> bytes:
         """Return the bytes of a file with the same records, in one block if that is of use.
+
+        Args:
+            schema: The schema for its header. It describes the same encoding.
 
         Raises:
             zlib.error, OSError: A block is damaged.
@@ -50,10 +55,14 @@ class Container:
         codec = self.metadata.get("avro.codec", b"null")
         is_large = self.num_records >= _FEW_RECORDS * len(self.blocks)
         if codec not in _DECOMPRESS or (is_large and codec != b"zstandard"):
-            return self.data
+            header = _header_of(schema, codec, self.data[self.start - _SYNC : self.start])
+            return b"".join([*header, self.data[self.start :]])
         decompress = _DECOMPRESS[codec]
         blocks = (decompress(self.data[start:stop]) for _, start, stop in self.blocks)
-        return b"".join(_file(self.metadata["avro.schema"], self.num_records, blocks))
+        records = b"".join(blocks)
+        sync = bytes(_SYNC)
+        block = [_encoded(self.num_records), *_sized(records), sync]
+        return b"".join([*_header_of(schema, b"null", sync), *block])
 
 
 def _zstandard(data: bytes) -> bytes:
@@ -70,13 +79,10 @@ _DECOMPRESS: Final[Mapping[bytes, Callable[[bytes], bytes]]] = {
 }
 
 
-def _file(schema: bytes, count: int, blocks: Iterable[bytes]) -> list[bytes]:
-    records = b"".join(blocks)
-    metadata = {b"avro.schema": schema, b"avro.codec": b"null"}
+def _header_of(schema: bytes, codec: bytes, sync: bytes) -> list[bytes]:
+    metadata = {b"avro.schema": schema, b"avro.codec": codec}
     entries = [part for pair in metadata.items() for text in pair for part in _sized(text)]
-    sync = bytes(_SYNC)
-    header = [_MAGIC, _encoded(len(metadata)), *entries, _encoded(0), sync]
-    return [*header, _encoded(count), *_sized(records), sync]
+    return [_MAGIC, _encoded(len(metadata)), *entries, _encoded(0), sync]
 
 
 def _sized(data: bytes) -> tuple[bytes, bytes]:
@@ -101,7 +107,7 @@ def parse_container(data: bytes) -> Container:
     """
     metadata, place = _header(data)
     sync = data[place : place + _SYNC]
-    place += _SYNC
+    start = place = place + _SYNC
     blocks = []
     while place < len(data):
         count, place = _long(data, place)
@@ -113,7 +119,7 @@ def parse_container(data: bytes) -> Container:
         place = stop + _SYNC
     if len(sync) < _SYNC:
         raise ValueError("its header is cut")
-    return Container(data, metadata, blocks)
+    return Container(data, metadata, start, blocks)
 
 
 def _header(data: bytes) -> tuple[dict[str, bytes], int]:
