@@ -14,7 +14,17 @@ import pytest
 
 from tamis.evaluation import verdicts
 from tamis.expr.nodes import Column, Expr, IsNull, Not
-from tamis.expr.types import DATE, DOUBLE, INTEGER, LONG, STRING, TIMESTAMP, DataType, decimal
+from tamis.expr.types import (
+    BOOLEAN,
+    DATE,
+    DOUBLE,
+    INTEGER,
+    LONG,
+    STRING,
+    TIMESTAMP,
+    DataType,
+    decimal,
+)
 from tests.tables.iceberg.hand_made import File, Lake, Spec, integer, long, summary
 from tests.tables.iceberg.test_statistics import EQUAL, GREATER, LESS, compare
 
@@ -247,10 +257,12 @@ def test_manifests_are_left_out_by_their_summaries(tmp_path: Path) -> None:
     [
         ("timestamptz", "month", integer(650), integer(651), MARCH * DAY, (MARCH - 1) * DAY),
         ("timestamptz", "day", integer(MARCH), integer(MARCH), MARCH * DAY, (MARCH + 1) * DAY),
+        ("timestamptz", "identity", long(5), long(DAY), DAY, DAY + 1),
         ("date", "identity", integer(MARCH), integer(MARCH), MARCH, MARCH + 1),
         ("date", "day", integer(MARCH), integer(MARCH), MARCH, MARCH + 1),
         ("date", "year", integer(54), integer(54), MARCH, MARCH + 366),
         ("long", "truncate[10]", integer(10), long(20), 29, 30),
+        ("boolean", "identity", b"\1", b"\1", True, False),
         ("string", "truncate[2]", b"ab", b"ac", "acz", "ad"),
         ("decimal(9, 2)", "identity", b"\x01", b"\x02", Decimal("0.02"), Decimal("0.03")),
     ],
@@ -259,7 +271,13 @@ def test_summaries_of_transforms(
     tmp_path: Path, column_type: str, transform: str, lower: bytes, upper: bytes,
     inside: Any, outside: Any,
 ) -> None:  # fmt: skip
-    types = {"timestamptz": TIMESTAMP, "date": DATE, "long": LONG, "string": STRING}
+    types = {
+        "timestamptz": TIMESTAMP,
+        "date": DATE,
+        "long": LONG,
+        "string": STRING,
+        "boolean": BOOLEAN,
+    }
     data_type = types.get(column_type, decimal(9, 2))
     for value, expected in ((inside, ["0"]), (outside, [])):
         predicate = compare(EQUAL, value, data_type)
