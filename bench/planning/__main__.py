@@ -13,6 +13,7 @@ from bench.planning import (
     first_plan,
     first_touch,
     functions,
+    iceberg_manifests,
     memory,
     round_trip,
     row_groups,
@@ -34,6 +35,10 @@ _PARTS: dict[str, tuple[str, Callable[[argparse.Namespace], list[str]]]] = {
     "memory": (
         "Anonymous memory of an index with row statistics",
         lambda given: memory.table(given.folder),
+    ),
+    "iceberg-manifests": (
+        "Manifests of Iceberg, CPU milliseconds",
+        lambda given: iceberg_manifests.table(given.folder),
     ),
     "segments": ("Segments, CPU milliseconds", lambda given: segments.table(given.folder)),
     "first-plan": (

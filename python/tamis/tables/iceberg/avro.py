@@ -1,7 +1,7 @@
 """Reading the Avro files of Iceberg's metadata as Arrow tables.
 
-polars decodes the blocks; it is the fastest reader of Avro in Python. It does not return the
-metadata in the header, such as the field ids, so the header is parsed here.
+polars decodes the records; it is the fastest reader of Avro in Python. It does not return the
+metadata in the header, such as the field ids, so `avro_container` parses that.
 
 Source: Apache Avro specification, "Object Container Files".
 """
@@ -10,17 +10,18 @@ from __future__ import annotations
 
 import io
 import json
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import pyarrow as pa
 
+from tamis.tables.iceberg.avro_container import Container, parse_container
+from tamis.tables.iceberg.avro_schema import plain_schema
 from tamis.tables.iceberg.errors import SnapshotUnreadable, UnreadableCode
 
 __all__ = ["AvroFile", "read_avro"]
-
-_MAGIC: Final = b"Obj\x01"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,20 +46,26 @@ def read_avro(data: bytes, location: str) -> AvroFile:
         data: The bytes of the file.
         location: The location of the file, for errors.
 
+    Returns:
+        The content. A file without records has a table without columns.
+
     Raises:
         SnapshotUnreadable: polars is not installed, or the file is damaged.
     """
     try:
-        metadata = _header(data)
-        schema = json.loads(metadata["avro.schema"])
+        container = parse_container(data)
+        schema = json.loads(container.metadata["avro.schema"])
         if not isinstance(schema, dict) or not isinstance(schema.get("fields"), list):
             raise ValueError("its records are not structs")
-    except (ValueError, IndexError, KeyError) as problem:
+        table = _records(container, json.dumps(plain_schema(schema)).encode(), location)
+        if table.num_rows != container.num_records:
+            raise ValueError(f"it has {table.num_rows} instead of {container.num_records} records")
+    except (ValueError, LookupError, TypeError, OSError, zlib.error) as problem:
         raise _damaged(location, problem) from problem
-    return AvroFile(_records(data, location), schema, metadata)
+    return AvroFile(table, schema, container.metadata)
 
 
-def _records(data: bytes, location: str) -> pa.Table:
+def _records(container: Container, schema: bytes, location: str) -> pa.Table:
     try:
         import polars
     except ImportError as problem:
@@ -67,6 +74,9 @@ def _records(data: bytes, location: str) -> pa.Table:
             f"the manifests of Iceberg tables are read with the package polars ({problem}): "
             "pip install 'tamis[iceberg]'",
         ) from problem
+    if not container.num_records:
+        return pa.table({})  # polars refuses a file without blocks
+    data = container.for_polars(schema)
     try:
         return polars.read_avro(io.BytesIO(data)).to_arrow()
     except (KeyboardInterrupt, SystemExit, GeneratorExit):
@@ -80,43 +90,3 @@ def _damaged(location: str, problem: BaseException) -> SnapshotUnreadable:
     return SnapshotUnreadable(
         UnreadableCode.METADATA, f"{location} cannot be read ({type(problem).__name__}: {text})"
     )
-
-
-def _header(data: bytes) -> dict[str, bytes]:
-    """Return the metadata of the header: a map of strings to bytes, in blocks."""
-    if data[:4] != _MAGIC:
-        raise ValueError("it is not an Avro file")
-    place = 4
-    metadata: dict[str, bytes] = {}
-    while True:
-        count, place = _long(data, place)
-        if count == 0:
-            return metadata
-        if count < 0:  # the size of the block follows
-            count = -count
-            _, place = _long(data, place)
-        for _ in range(count):
-            key, place = _bytes(data, place)
-            value, place = _bytes(data, place)
-            metadata[key.decode()] = value
-
-
-def _long(data: bytes, place: int) -> tuple[int, int]:
-    """Return a variable-length zigzag number, and the place after it."""
-    value = shift = 0
-    while True:
-        byte = data[place]
-        place += 1
-        value |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            return (value >> 1) ^ -(value & 1), place
-        shift += 7
-        if shift > 63:
-            raise ValueError("a number in its header is too long")
-
-
-def _bytes(data: bytes, place: int) -> tuple[bytes, int]:
-    length, place = _long(data, place)
-    if length < 0 or place + length > len(data):
-        raise ValueError("its header is cut")
-    return data[place : place + length], place + length

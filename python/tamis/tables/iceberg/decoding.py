@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from tamis.tables.iceberg.avro import AvroFile, read_avro
 from tamis.tables.iceberg.errors import SnapshotUnreadable, UnreadableCode
 from tamis.tables.iceberg.manifest import (
+    NO_FILES,
     Content,
     Manifest,
     ManifestFile,
@@ -119,6 +120,8 @@ def decode_manifest(data: bytes, location: str) -> Manifest:
 def _manifest(avro: AvroFile) -> Manifest:
     names = _names(avro.schema)
     table = avro.table
+    if not table.num_rows:
+        return NO_FILES
     status = table.column(names[_STATUS])
     if status.null_count or not pc.all(pc.is_in(status, pa.array([0, 1, 2])), min_count=0).as_py():
         raise ValueError("an entry has no known status")
@@ -140,8 +143,8 @@ def _manifest(avro: AvroFile) -> Manifest:
         ),
     }
     for name, (field_id, data_type) in _FILE_COLUMNS.items():
-        found = get(field_id)
-        columns[name] = pa.nulls(count, data_type) if found is None else found.cast(data_type)
+        values = get(field_id)
+        columns[name] = pa.nulls(count, data_type) if values is None else values.cast(data_type)
     columns["content"] = pc.fill_null(columns["content"], Content.DATA)
     keys = get(_KEY_METADATA)
     columns["encrypted"] = pa.array(np.zeros(count, np.bool_)) if keys is None else keys.is_valid()

@@ -150,11 +150,11 @@ def _listed(deletes: Entries, specs: Mapping[int, Spec]) -> list[_Delete]:
 
 def _paths(deletes: Entries, kind: MetricKind) -> dict[int, str]:
     """Return the bounds of the paths in position delete files, by their ordinals."""
-    found = deletes.metric(kind, _FILE_PATH)
-    if found is None:
+    metric = deletes.metric(kind, _FILE_PATH)
+    if metric is None:
         return {}
     paths = {}
-    for place, value in zip(found.places.tolist(), found.values.to_pylist(), strict=True):
+    for place, value in zip(metric.places.tolist(), metric.values.to_pylist(), strict=True):
         try:
             paths[place] = value.decode()
         except UnicodeDecodeError:
@@ -173,16 +173,16 @@ def _apply_to_files(
     vectors: dict[int, list[int]] = defaultdict(list)
     for each in deletes:
         assert each.file is not None
-        place = bisect_left(paths, each.file)
-        if place == len(paths) or paths[place] != each.file:
-            continue  # a file that was removed, or is in a manifest that is not read
-        if data.sequence_numbers[place] > each.sequence_number:
-            continue
-        if each.is_vector:
-            rows.deletion_vectors[place] = True
-            vectors[place].append(each.records)
-        else:
-            rows.position_deletes[place] = True
+        start = bisect_left(paths, each.file)
+        # Both bounds of the path may be cut to the same prefix.
+        for place in range(start, bisect_right(paths, each.file + _LAST, start)):
+            if data.sequence_numbers[place] > each.sequence_number:
+                continue
+            if not each.is_vector:
+                rows.position_deletes[place] = True
+            elif paths[place] == each.file:
+                rows.deletion_vectors[place] = True
+                vectors[place].append(each.records)
     return vectors
 
 

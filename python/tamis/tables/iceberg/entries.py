@@ -74,10 +74,10 @@ class Entries:
         places, values = [], []
         for start, (_, manifest) in zip(self._starts, self._manifests, strict=False):
             metrics = manifest.metrics.get(kind)
-            found = None if metrics is None else metrics.of(field_id)
-            if found is None:
+            of_column = None if metrics is None else metrics.of(field_id)
+            if of_column is None:
                 continue
-            rows, of_rows = found
+            rows, of_rows = of_column
             chosen = slice(start, start + len(manifest)) if rows is None else rows + start
             places.append(self._place[chosen])
             values.append(of_rows)
@@ -148,13 +148,13 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _comparable(values: pa.Array) -> list[object]:
-    """Return values that are equal if the partition values are, whoever wrote them.
+    """Return values that are equal if the partition values are, in the form of any writer.
 
     Days are written as dates or as integers. NaN does not equal itself, and -0.0 equals 0.0.
     """
     if pa.types.is_date32(values.type):
         values = values.cast(pa.int32())
-    elif pa.types.is_timestamp(values.type):
+    elif pa.types.is_timestamp(values.type) or pa.types.is_time64(values.type):
         values = values.cast(pa.int64())
     listed: list[object] = values.to_pylist()
     if pa.types.is_floating(values.type):

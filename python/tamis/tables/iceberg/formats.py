@@ -42,10 +42,10 @@ def decoder(format_version: int) -> ManifestDecoder:
     Raises:
         SnapshotUnreadable: The version is not known.
     """
-    found = _DECODERS.get(format_version)
-    if found is None:
+    known = _DECODERS.get(format_version)
+    if known is None:
         raise SnapshotUnreadable(
             UnreadableCode.FORMAT_VERSION,
             f"the table has the Iceberg format version {format_version}; versions 1 to 3 are read",
         )
-    return found
+    return known

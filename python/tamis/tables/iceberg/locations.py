@@ -77,7 +77,7 @@ def hadoop_uri(location: str) -> str:
         path = path.removesuffix("/")
     if not path.startswith("/") or not {".", ".."}.isdisjoint(path.split("/")):
         raise _refused(location)
-    if not head and location.startswith("//"):  # Hadoop would write an authority
+    if location.startswith("//"):  # Hadoop takes the first part for an authority
         raise _refused(location)
     try:
         return head + "".join(c if c in _ALLOWED else _quoted(c) for c in path)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 __all__ = [
-    "EMPTY_METRICS",
+    "NO_FILES",
     "Content",
     "Manifest",
     "ManifestFile",
@@ -118,15 +118,6 @@ class Metrics:
         return rows, self.values.slice(start, stop - start)
 
 
-EMPTY_METRICS: Final = Metrics(
-    np.zeros(0, np.int32),
-    np.zeros(1, np.int64),
-    np.zeros(0, np.int64),
-    np.zeros(0, np.int32),
-    pa.nulls(0, pa.int64()),
-)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Manifest:
     """The live entries of a manifest.
@@ -146,6 +137,24 @@ class Manifest:
 
     def __len__(self) -> int:
         return int(self.files.num_rows)
+
+
+#: A manifest without files.
+NO_FILES: Final = Manifest(
+    pa.table(
+        {
+            "content": pa.nulls(0, pa.int8()),
+            "location": pa.nulls(0, pa.string()),
+            "format": pa.nulls(0, pa.string()),
+            "records": pa.nulls(0, pa.int64()),
+            "size": pa.nulls(0, pa.int64()),
+            "sequence_number": pa.nulls(0, pa.int64()),
+            "status": pa.nulls(0, pa.int8()),
+            "encrypted": pa.nulls(0, pa.bool_()),
+            "referenced": pa.nulls(0, pa.string()),
+        }
+    )
+)
 
 
 def partition_column(field_id: int) -> str:

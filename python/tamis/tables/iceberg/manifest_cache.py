@@ -10,7 +10,7 @@ appear in one step, and the least recently used ones are removed beyond a number
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +25,6 @@ __all__ = ["cached_manifest"]
 #: Raise when this code would misread tables written earlier under the same version of tamis.
 _FORM: Final = "iceberg-manifest-1"
 _FILES: Final = "files."
-_PARTS: Final = ("ids", "starts", "row_starts", "rows", "values")
 
 
 def cached_manifest(
@@ -97,15 +96,17 @@ def _checksum(data: pa.Buffer) -> str:
 def to_table(manifest: Manifest) -> pa.Table:
     """Return a manifest as a table of one row, because its columns have several lengths.
 
-    `files.<column>` is the list of the values of a column of `Manifest.files`, and `<kind>.<part>`
-    that of a part of `Metrics`.
+    `files.<column>` is the list of the values of a column of `Manifest.files`. `<kind>.rows` and
+    `<kind>.values` are those parts of `Metrics`, and `<kind>.index` is the other parts together.
     """
     columns = {
         f"{_FILES}{name}": manifest.files.column(name) for name in manifest.files.column_names
     }
     for kind, metrics in manifest.metrics.items():
-        for part in _PARTS:
-            columns[f"{kind}.{part}"] = getattr(metrics, part)
+        parts = (metrics.ids.astype(np.int64), metrics.starts, metrics.row_starts)
+        columns[f"{kind}.index"] = np.concatenate(parts)
+        columns[f"{kind}.rows"] = metrics.rows
+        columns[f"{kind}.values"] = metrics.values
     return pa.table({name: _one_list(values) for name, values in columns.items()})
 
 
@@ -126,18 +127,24 @@ def from_table(table: pa.Table) -> Manifest:
     if table.num_rows != 1:
         raise ValueError("the table does not have one row")
 
-    def values(name: str) -> pa.Array:
-        return table.column(name).chunk(0).flatten()
-
+    lists = {name: column.chunk(0).values for name, column in _columns(table)}
     files = {
-        name[len(_FILES) :]: values(name) for name in table.column_names if name.startswith(_FILES)
+        name[len(_FILES) :]: values for name, values in lists.items() if name.startswith(_FILES)
     }
     metrics = {}
     for kind in MetricKind:
-        if f"{kind}.ids" in table.column_names:
-            ids, starts, row_starts, rows = (
-                values(f"{kind}.{part}").to_numpy() for part in _PARTS[:-1]
+        if f"{kind}.index" in lists:
+            index = lists[f"{kind}.index"].to_numpy()
+            count = len(index) // 3  # there is one start more than ids
+            metrics[kind] = Metrics(
+                index[:count].astype(np.int32),
+                index[count : 2 * count + 1],
+                index[2 * count + 1 :],
+                lists[f"{kind}.rows"].to_numpy(),
+                lists[f"{kind}.values"],
             )
-            of_kind = values(f"{kind}.{_PARTS[-1]}")
-            metrics[kind] = Metrics(ids, starts, row_starts, rows, of_kind)
     return Manifest(pa.table(files), metrics)
+
+
+def _columns(table: pa.Table) -> Iterable[tuple[str, pa.ChunkedArray]]:
+    return zip(table.column_names, table.columns, strict=True)

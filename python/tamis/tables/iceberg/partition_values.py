@@ -103,10 +103,10 @@ def identity_values(
         for each in spec.fields:
             if each.source != column.id or each.transform != "identity":
                 continue
-            found = entries.partition(
+            column_of_spec = entries.partition(
                 spec.id, each.id, lambda given: _of_source(given, wanted), wanted
             )
-            if found is not None:
-                values = pc.if_else(pa.array(found.known), found.values, values)
-                known |= found.known
+            if column_of_spec is not None:
+                values = pc.if_else(pa.array(column_of_spec.known), column_of_spec.values, values)
+                known |= column_of_spec.known
     return PartitionColumn(values, known)

@@ -4,100 +4,37 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Expr
 from tamis.indexing.storage import FileSystems, Settings, StorageUnreachableError
-from tamis.tables.iceberg.deletes import DataFiles, DeletedRows, deletes_of
-from tamis.tables.iceberg.entries import Entries, PartitionColumn
+from tamis.tables.iceberg.entries import Entries
 from tamis.tables.iceberg.errors import SnapshotUnreadable, UnreadableCode
 from tamis.tables.iceberg.formats import ManifestDecoder, decoder
-from tamis.tables.iceberg.locations import hadoop_uri, hadoop_uris
-from tamis.tables.iceberg.manifest import Content, Manifest, ManifestFile
+from tamis.tables.iceberg.listing import IcebergFiles, list_files
+from tamis.tables.iceberg.locations import hadoop_uri
+from tamis.tables.iceberg.manifest import Manifest, ManifestFile
 from tamis.tables.iceberg.manifest_cache import cached_manifest
-from tamis.tables.iceberg.partition_values import identity_values
-from tamis.tables.iceberg.schema import SchemaColumn, Spec, columns_of_schema, parse_specs
-from tamis.tables.iceberg.statistics import ManifestStatistics
+from tamis.tables.iceberg.schema import columns_of_schema, parse_specs
 from tamis.tables.iceberg.summaries import matching_manifests
 from tamis.wire.iceberg import IcebergSnapshot
 
-__all__ = ["IcebergFiles", "IcebergSnapshots", "open_snapshot"]
+__all__ = ["IcebergSnapshots", "open_snapshot"]
 
-T = TypeVar("T")
+T = TypeVar("T", bound=Sized)
 
 _MAX_SNAPSHOTS: Final = 16
 _MAX_LISTS: Final = 64
-# Manifests in memory, for snapshots that share them. One of 10,000 files takes about 8 MB.
-_MAX_MANIFESTS: Final = 64
+# Manifests in memory, for snapshots that share them.
+_MAX_MANIFESTS: Final = 1000
+# Files of all snapshots, or of all manifests. With 16 columns, one takes about 1 KB, which is
+# mapped if there is a cache.
+_MAX_FILES: Final = 1_000_000
 _THREADS: Final = 8
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class IcebergFiles:
-    """The data files of a snapshot, ordered by location. Arrays have one entry per file.
-
-    - `locations`: as Iceberg writes them.
-    - `uris`: as Hadoop's `new Path(location).toUri.toString` writes them, URL-encoded.
-    - `sizes`: bytes.
-    - `num_records`: rows of the file, also those that are deleted; -1 where not known.
-    - `spec_ids`: the partition spec of the file.
-    - `formats`: the file format, in upper case: PARQUET, ORC, AVRO.
-    - `encrypted`: whether the file has key metadata.
-    - `deletes`: which deletes may apply to the file.
-    - `statistics`: what the manifests say about the rows of the file.
-    - `total_files`, `total_records`: those of all manifests, also of those that were not read
-      because none of their rows matches; None if not known.
-    """
-
-    locations: pa.Array
-    uris: pa.Array
-    sizes: npt.NDArray[np.int64]
-    num_records: npt.NDArray[np.int64]
-    spec_ids: npt.NDArray[np.int64]
-    formats: pa.Array
-    encrypted: npt.NDArray[np.bool_]
-    deletes: DeletedRows
-    statistics: Statistics
-    total_files: int | None
-    total_records: int | None
-    manifests_read: int
-    manifests_total: int
-    _entries: Entries
-    _columns: tuple[SchemaColumn, ...]
-    _specs: tuple[Spec, ...]
-
-    def __len__(self) -> int:
-        return len(self.locations)
-
-    def identity_values(self, field_ids: Sequence[int]) -> dict[int, PartitionColumn | None]:
-        """Return the partition values of columns by which files are partitioned as they are.
-
-        Args:
-            field_ids: The field ids of the columns.
-
-        Returns:
-            By field id, what `partition_values.identity_values` returns: the values in the Arrow
-            type of Spark's type, and of which files they are known. None for a column of an
-            unsupported type, or one that is not in the schema.
-        """
-        by_id = {each.id: each for each in self._columns}
-        return {
-            each: (
-                identity_values(by_id[each], self._entries, list(self._specs))
-                if each in by_id
-                else None
-            )
-            for each in field_ids
-        }
 
 
 class IcebergSnapshots:
@@ -117,6 +54,21 @@ class IcebergSnapshots:
         conjuncts: Sequence[Expr] = (),
     ) -> IcebergFiles:
         """Open a snapshot; see `open_snapshot`."""
+        try:
+            return self._open(descriptor, storage, cache_directory, conjuncts)
+        except (pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueError) as problem:
+            raise SnapshotUnreadable(
+                UnreadableCode.METADATA,
+                f"the metadata in {descriptor.manifest_list} is not as expected ({problem!r:.300})",
+            ) from problem
+
+    def _open(
+        self,
+        descriptor: IcebergSnapshot,
+        storage: Settings,
+        cache_directory: str | None,
+        conjuncts: Sequence[Expr],
+    ) -> IcebergFiles:
         formats = decoder(descriptor.format_version)
         specs = parse_specs(descriptor.specs)
         columns = columns_of_schema(descriptor.schema)
@@ -143,7 +95,7 @@ class IcebergSnapshots:
 
         def make() -> IcebergFiles:
             manifests = self._read([*read, *deletes], reader, cache_directory)
-            return _files(
+            return list_files(
                 Entries(list(zip(read, manifests, strict=False))),
                 Entries(list(zip(deletes, manifests[len(read) :], strict=True))),
                 columns,
@@ -211,8 +163,10 @@ class IcebergSnapshots:
         with self._lock:
             kept[key] = made
             kept.move_to_end(key)
-            while len(kept) > limit:
-                kept.popitem(last=False)
+            files = sum(map(len, kept.values()))
+            while len(kept) > limit or (files > _MAX_FILES and len(kept) > 1):
+                _, removed = kept.popitem(last=False)
+                files -= len(removed)
         return made
 
 
@@ -239,88 +193,6 @@ class _Reader:
             raise SnapshotUnreadable(
                 UnreadableCode.STORAGE, f"{location} cannot be read ({problem})"
             ) from problem
-
-
-def _files(
-    data: Entries,
-    deletes: Entries,
-    columns: tuple[SchemaColumn, ...],
-    specs: Mapping[int, Spec],
-    format_version: int,
-    manifests: Sequence[ManifestFile],
-    manifests_read: int,
-) -> IcebergFiles:
-    content = data.column("content", pa.int8())
-    if pc.any(pc.not_equal(content, Content.DATA), min_count=0).as_py():
-        raise SnapshotUnreadable(
-            UnreadableCode.METADATA, "a manifest of data files has a delete file"
-        )
-    uris = hadoop_uris(data.locations)
-    _require_distinct(data.locations, uris)
-    records = np.maximum(data.column("records", pa.int64()).to_numpy(), -1)
-    rows = deletes_of(DataFiles(data, _sequence_numbers(data), records), deletes, specs)
-    statistics = ManifestStatistics(
-        data,
-        {each.path: each for each in columns},
-        tuple(specs.values()),
-        format_version,
-        records,
-        rows.any,
-    )
-    return IcebergFiles(
-        data.locations,
-        uris,
-        data.column("size", pa.int64()).to_numpy(),
-        records,
-        data.of_manifest(lambda each: each.spec_id),
-        pc.utf8_upper(data.column("format", pa.string())),
-        data.column("encrypted", pa.bool_()).to_numpy(zero_copy_only=False),
-        rows,
-        statistics,
-        _total([each.live_files for each in manifests]),
-        _total([each.live_records for each in manifests]),
-        manifests_read,
-        len(manifests),
-        data,
-        columns,
-        tuple(specs.values()),
-    )
-
-
-def _sequence_numbers(data: Entries) -> npt.NDArray[np.int64]:
-    """Return the sequence numbers of data files.
-
-    An added file without one has that of its manifest. An existing one must have one; without, it
-    counts as oldest, to which most deletes apply.
-    """
-    numbers = data.column("sequence_number", pa.int64())
-    given: npt.NDArray[np.int64] = numbers.fill_null(0).to_numpy()
-    is_added = data.column("status", pa.int8()).to_numpy() == 1
-    inherited = data.of_manifest(lambda each: each.sequence_number)
-    missing = np.asarray(numbers.is_null())
-    return np.where(missing & is_added, inherited, given)
-
-
-def _require_distinct(locations: pa.Array, uris: pa.Array) -> None:
-    again = pc.equal(locations[1:], locations[:-1]) if len(locations) > 1 else pa.array([], "bool")
-    twice = pc.index(again, True).as_py()
-    if twice < 0 and uris is not locations and len(pc.unique(uris)) < len(uris):
-        counts = pc.value_counts(uris)
-        place = pc.index(pc.greater(counts.field("counts"), 1), True).as_py()
-        name: Any = counts.field("values")[place]
-    elif twice >= 0:
-        name = locations[twice]
-    else:
-        return
-    raise SnapshotUnreadable(
-        UnreadableCode.METADATA,
-        f"the snapshot has the file {name} twice: compact the table (rewrite_data_files)",
-    )
-
-
-def _total(counts: Sequence[int | None]) -> int | None:
-    known = [each for each in counts if each is not None]
-    return sum(known) if len(known) == len(counts) else None
 
 
 _OPEN: Final = IcebergSnapshots()

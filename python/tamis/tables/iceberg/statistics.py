@@ -101,16 +101,16 @@ class ManifestStatistics(Statistics):
         return empty if empty.any() else None
 
     def bounds(self, column: Column) -> Bounds:
-        found = self._found(column)
-        if found is None:
+        known = self._in_schema(column)
+        if known is None:
             return Bounds.unknown(column.type)
-        return self._table(found).bounds(Column((_NAME,), column.type))
+        return self._table(known).bounds(Column((_NAME,), column.type))
 
     def certain(self, column: Column) -> Certain:
-        found = self._found(column)
-        if found is None:
+        known = self._in_schema(column)
+        if known is None:
             return UNCERTAIN
-        certain = self._table(found).certain(Column((_NAME,), column.type))
+        certain = self._table(known).certain(Column((_NAME,), column.type))
         if not self._has_deletes.any():
             return certain
         return Certain(
@@ -118,10 +118,10 @@ class ManifestStatistics(Statistics):
             certain.attained & ~self._has_deletes,
         )
 
-    def _found(self, column: Column) -> SchemaColumn | None:
-        found = self._columns.get(column.path)
+    def _in_schema(self, column: Column) -> SchemaColumn | None:
+        known = self._columns.get(column.path)
         # Values of another type would be compared in another way.
-        return None if found is None or found.type != column.type else found
+        return None if known is None or known.type != column.type else known
 
     def _table(self, column: SchemaColumn) -> ArrowStatistics:
         if column not in self._tables:
@@ -150,14 +150,14 @@ class ManifestStatistics(Statistics):
             for field, transform in fields_of_column(column, spec, self._format_version):
                 data_type = partition_type(column.type, transform)
                 convert = to_partition_type(column.type, transform)
-                found = self._entries.partition(spec.id, field.id, convert, data_type)
-                if found is None:
+                partition = self._entries.partition(spec.id, field.id, convert, data_type)
+                if partition is None:
                     continue
                 name = f"{spec.id}.{field.id}"
-                nulls = np.where(found.values.is_null(), self._records, 0)
-                cells[f"partition.{name}"] = found.values
+                nulls = np.where(partition.values.is_null(), self._records, 0)
+                cells[f"partition.{name}"] = partition.values
                 cells[f"null_count.partition.{name}"] = count_array(
-                    np.where(found.known, nulls, UNKNOWN)
+                    np.where(partition.known, nulls, UNKNOWN)
                 )
                 fields.append(PartitionField(_NAME, str(transform), name))
         return ArrowStatistics(pa.table(cells), fields)
@@ -165,9 +165,9 @@ class ManifestStatistics(Statistics):
     def _counts(self, kind: MetricKind, field_id: int) -> npt.NDArray[np.int64]:
         """Return a count of each file, -1 where not known."""
         counts = np.full(len(self._entries), UNKNOWN, np.int64)
-        found = self._entries.metric(kind, field_id)
-        if found is not None:
-            counts[found.places] = np.maximum(found.values.to_numpy(), UNKNOWN)
+        metric = self._entries.metric(kind, field_id)
+        if metric is not None:
+            counts[metric.places] = np.maximum(metric.values.to_numpy(), UNKNOWN)
         return counts
 
     def _nulls(self, column: SchemaColumn) -> npt.NDArray[np.int64]:
@@ -181,13 +181,13 @@ class ManifestStatistics(Statistics):
 
     def _edge(self, kind: MetricKind, field_id: int, data_type: DataType) -> pa.Array | None:
         """Return a bound of each file, null where not known; None if it is known for no file."""
-        found = self._entries.metric(kind, field_id)
-        return None if found is None else self._spread(found, data_type)
+        metric = self._entries.metric(kind, field_id)
+        return None if metric is None else self._spread(metric, data_type)
 
-    def _spread(self, found: MetricValues, data_type: DataType) -> pa.Array:
-        values = decode_bounds(found.values, data_type)
+    def _spread(self, metric: MetricValues, data_type: DataType) -> pa.Array:
+        values = decode_bounds(metric.values, data_type)
         source = np.full(len(self._entries), -1, np.int64)
-        source[found.places] = np.arange(len(found.places))
+        source[metric.places] = np.arange(len(metric.places))
         return values.take(pa.array(source, mask=source < 0))
 
 

@@ -90,10 +90,10 @@ class SummaryStatistics(Statistics):
 
     def _of_column(self, column: Column) -> Bounds:
         bounds = Bounds.unknown(column.type)
-        found = self._columns.get(column.path)
-        if found is None or found.type != column.type:
+        known = self._columns.get(column.path)
+        if known is None or known.type != column.type:
             return bounds
-        for field, transform in fields_of_column(found, self._spec, self._format_version):
+        for field, transform in fields_of_column(known, self._spec, self._format_version):
             place = self._spec.fields.index(field)
             of_field = [each[place] for each in self._summaries]
             bounds = intersect(bounds, _bounds(column.type, transform, of_field))
@@ -111,8 +111,9 @@ def _bounds(data_type: DataType, transform: Transform, summaries: Sequence[Summa
     if transform.kind is TransformKind.BUCKET:
         same = pc.fill_null(pc.equal(lower, upper), False)
         lower = upper = pc.if_else(same, lower, pa.scalar(None, lower.type))
-    # A bound that is above the other one is wrong, and it is not known which one.
-    crossed = np.asarray(pc.fill_null(pc.greater(lower, upper), False))
+    # If a bound is above the other one, one is wrong, and it is not known which one. If one is not
+    # understood, such as a truncated integer that wrapped around, the other is not trusted either.
+    untrusted = np.asarray(pc.fill_null(pc.greater(lower, upper), True))
     least = partition_bounds(data_type, transform, lower)
     greatest = partition_bounds(data_type, transform, upper)
     bounds = Bounds(
@@ -127,7 +128,10 @@ def _bounds(data_type: DataType, transform: Transform, summaries: Sequence[Summa
         greatest.upper_open,
         buckets=least.buckets,
     )
-    return forget(bounds, crossed)
+    for known in (bounds.lower_known, bounds.upper_known):
+        if known is not None:
+            untrusted = untrusted | ~known
+    return forget(bounds, untrusted)
 
 
 def _only_nulls(data_type: DataType, can_be_null: npt.NDArray[np.bool_]) -> Bounds:
