@@ -24,7 +24,7 @@ from tamis.tables.delta.edges import outer_edge
 from tamis.tables.delta.statistics_json import StatisticsDecoder
 from tamis.tables.delta.values import arrow_type, from_checkpoint, from_json
 
-__all__ = ["AddedFiles", "column_type", "statistics_table"]
+__all__ = ["AddedFiles", "column_type", "joined", "statistics_table"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +43,18 @@ class AddedFiles:
     structs: pa.Array | None
     has_vector: Sequence[bool]
     cardinality: Sequence[int | None]
+
+
+def joined(parts: Sequence[AddedFiles]) -> AddedFiles:
+    """Return the files of parts without structs, one part after the other."""
+    assert all(each.structs is None for each in parts)
+    return AddedFiles(
+        pa.concat_arrays([pa.array([], pa.binary()), *(each.keys for each in parts)]),
+        [text for each in parts for text in each.texts],
+        None,
+        [has for each in parts for has in each.has_vector],
+        [count for each in parts for count in each.cardinality],
+    )
 
 
 def statistics_table(
