@@ -179,7 +179,7 @@ class Writer:
 
 def write(writer: Writer) -> None:
     columns = ", ".join(f"`{name}` {data_type}" for name, (data_type, _) in TYPES.items())
-    writer.create("types", columns)
+    writer.create("types", columns, **{"delta.checkpointInterval": "1000"})
     for zone in ZONES:
         writer.conf("spark.sql.session.timeZone", zone)
         for rows, share in ((1, 0.1), (4, 0.3), (30, 0.2), (2, 1.0)):
@@ -229,7 +229,8 @@ def write(writer: Writer) -> None:
         writer.create(
             name,
             "a BYTE, b INT, f FLOAT, da DATE, de DECIMAL(5, 2), di INT, id INT",
-            **{"delta.enableTypeWidening": "true"} | properties,
+            **{"delta.enableTypeWidening": "true", "delta.feature.timestampNtz": "supported"},
+            **properties,
         )
         writer.sql(
             f"INSERT INTO {name} VALUES (1, 5, 0.1, '2024-01-01', 1.25, 6, 3), (2, 5, 3.3, '1960-01-01', 2.5, 7, 4)"
