@@ -36,6 +36,7 @@ _FORMAT: Final = "delta-1"
 _MOST_BYTES: Final = 512 << 20
 #: Logs of this many files are kept at least, whatever their size.
 _MOST_FILES: Final = 20_000
+_MOST_SETTINGS: Final = 8
 _READERS: Final = 16
 _SIDECARS: Final = b"sidecars"
 _sidecars = msgspec.json.Decoder(list[Sidecar])
@@ -78,6 +79,7 @@ class LogFiles:
         self._bytes = 0
         self._lock = threading.Lock()
         self._reading = [threading.Lock() for _ in range(_READERS)]
+        self._systems: OrderedDict[frozenset[tuple[str, str]], FileSystems] = OrderedDict()
 
     def read(
         self,
@@ -93,8 +95,19 @@ class LogFiles:
         """
         # A file is not read twice by queries at the same time.
         with self._reading[hash(snapshot.root) % _READERS]:
-            reader = _Reader(self, snapshot.root, columns, storage, cache_directory)
+            systems = self._file_systems(storage)
+            reader = _Reader(self, snapshot.root, columns, systems, cache_directory)
             return reader.read(snapshot)
+
+    def _file_systems(self, storage: Mapping[str, str]) -> FileSystems:
+        """Return file systems with these settings, which keep their connections."""
+        key = frozenset(storage.items())
+        with self._lock:
+            systems = self._systems.setdefault(key, FileSystems(dict(storage)))
+            self._systems.move_to_end(key)
+            if len(self._systems) > _MOST_SETTINGS:
+                self._systems.popitem(last=False)
+            return systems
 
     def get(self, key: tuple[_Identity, str, str]) -> LogFile | None:
         with self._lock:
@@ -123,13 +136,13 @@ class _Reader:
         files: LogFiles,
         root: str,
         columns: TableColumns,
-        storage: Mapping[str, str],
+        systems: FileSystems,
         cache_directory: str | None,
     ) -> None:
         self._files = files
         self._root = root
         self._columns = columns
-        self._systems = FileSystems(storage)
+        self._systems = systems
         self._cache_directory = cache_directory
         self._decoder: StatisticsDecoder | None = None
 
