@@ -352,6 +352,14 @@ def test_checkpoint_without_data_files(tmp_path: Path) -> None:
     assert values(log, "f") == [1]
 
 
+def test_a_log_without_files(tmp_path: Path) -> None:
+    statistics = Log(tmp_path, LONG).statistics("f", "g")
+    assert statistics.num_records.tolist() == [-1, -1]
+    assert statistics.described == 0
+    assert edges(statistics.bounds(column("c", "long"))) == (None, None)
+    assert statistics.certain(column("c", "long")).nulls.tolist() == [-1]
+
+
 def test_names(tmp_path: Path) -> None:
     fields = [
         struct_field(each, "long")
