@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.planning import (
+    delta_log,
     evaluation,
     explaining,
     first_plan,
@@ -41,6 +42,10 @@ _PARTS: dict[str, tuple[str, Callable[[argparse.Namespace], list[str]]]] = {
         lambda given: iceberg_manifests.table(given.folder),
     ),
     "segments": ("Segments, CPU milliseconds", lambda given: segments.table(given.folder)),
+    "delta-log": (
+        "Statistics of 100,000 files from a Delta log, milliseconds",
+        lambda given: delta_log.table(given.folder.resolve()),
+    ),
     "first-plan": (
         "The first query of a driver, milliseconds",
         lambda given: first_plan.table(given.folder),

@@ -1,9 +1,9 @@
 """Statistics from the log of a Delta table: first, from memory, and after one more commit.
 
 The table has 100,000 files and statistics of 16 columns. Its checkpoint has them as JSON or as
-structs. *cold* reads it without a local cache, *cached* is a new process with the cache, *warm*
-asks again about the same listing, and *next* reads one more commit. Each asks about a range of one
-column. Milliseconds: CPU of all threads, and wall clock.
+structs. *cold* reads it without a local cache, *cached* finds it in the cache but not in memory,
+*warm* asks again about the same listing, and *next* reads one more commit. Each asks about a range
+of one column. Milliseconds: CPU of all threads, and wall clock; *warm* is wall clock.
 """
 
 from __future__ import annotations

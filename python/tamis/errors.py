@@ -5,6 +5,7 @@
     ├── DeclarationError     a contract of a user-defined function is refuted or unusable
     ├── WireError            a message cannot be read or written
     │   └── WireVersionError the jar and the package have different versions
+    ├── SnapshotUnreadable   the log of a Delta table cannot be read (tamis.tables.delta)
     ├── StatisticsIndexError the statistics index cannot be built, read or dropped
     │   └── IndexUnusable    an index cannot be used; IndexMissing: there is none
     └── RemoteError          a remote table cannot be read (tamis.remote)

@@ -110,6 +110,13 @@ def test_long_decimals_may_have_been_doubles(tmp_path: Path, value: str) -> None
     assert high - low < abs(Decimal(value)) / 10**14
 
 
+def test_decimals_of_few_digits_may_have_been_doubles(tmp_path: Path) -> None:
+    value = Decimal("9007199254740.9931")
+    log = Log(tmp_path, schema_of(c="decimal(17,4)"))
+    low, high = recorded(log, "decimal(17,4)", float(value), float(value))
+    assert low <= value.scaleb(4) <= high
+
+
 @pytest.mark.parametrize(
     ("low", "high", "expected"),
     [

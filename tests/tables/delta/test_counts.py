@@ -112,6 +112,20 @@ def test_what_is_certain(
     assert (bool(certain.attained[0]), int(certain.nulls[0])) == (attained, nulls)
 
 
+def test_nulls_of_deleted_rows_are_not_certain(tmp_path: Path) -> None:
+    log = Log(tmp_path, schema_of(c="long"))
+    log.commit(add("f", stats(10, nulls={"c": 10}, tightBounds=False), VECTOR))
+    assert log.statistics("f").certain(column("c", "long")).nulls.tolist() == [-1]
+
+
+def test_bounds_of_fields_may_be_those_of_structs_that_are_null(tmp_path: Path) -> None:
+    log = Log(tmp_path, json.dumps(struct(struct_field("s", struct(struct_field("x", "long"))))))
+    log.commit(add("f", stats(10, {"s": {"x": 1}}, {"s": {"x": 2}})))
+    statistics = log.statistics("f")
+    assert edges(statistics.bounds(column(("s", "x"), "long"))) == (1, 2)
+    assert not statistics.certain(column(("s", "x"), "long")).attained.any()
+
+
 @pytest.mark.parametrize(
     ("nulls", "expected"), [(0, (True, True)), (4, (True, True)), (10, (True, False))]
 )

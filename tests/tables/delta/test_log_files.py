@@ -313,6 +313,53 @@ def test_column_mapping_at_each_level(tmp_path: Path, mode: str) -> None:
     } == expected
 
 
+def test_physical_names_that_are_not_unique(tmp_path: Path) -> None:
+    def mapped(name: str, data_type: Any, physical: str) -> dict[str, Any]:
+        return struct_field(name, data_type, **{"delta.columnMapping.physicalName": physical})
+
+    fields = [
+        mapped("a", "long", "p"),
+        mapped("s", struct(mapped("x", "long", "q")), "p"),
+        mapped("b", "long", "r"),
+        mapped("c", "long", "r"),
+        mapped("d", "long", "d"),
+    ]
+    log = Log(tmp_path, json.dumps(struct(*fields)), "name")
+    log.commit(add("f", stats(10, {"p": 1, "r": 2, "d": 3})))
+    lower = {
+        name: edges(log.statistics("f").bounds(column(name, "long")))[0]
+        for name in ("a", "b", "c", "d")
+    }
+    assert lower == {"a": None, "b": None, "c": None, "d": 3}
+
+
+def test_checkpoint_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from tamis.tables.delta import checkpoints
+
+    monkeypatch.setattr(checkpoints, "_BATCH", 3)
+    log = Log(tmp_path, LONG)
+    adds = [add(f"f{k}", None if k < 3 else of(k)) for k in range(10)]
+    log.parquet(checkpoint([*adds, add("f9", of(99))]))
+    assert values(log, *(f"f{k}" for k in range(10))) == [None, None, None, *range(3, 9), 99]
+
+
+def test_checkpoint_without_data_files(tmp_path: Path) -> None:
+    log = Log(tmp_path, LONG)
+    log.parquet(checkpoint([]))
+    log.commit()
+    assert values(log, "f") == [None]
+    log.commit(add("f", of(1)))
+    assert values(log, "f") == [1]
+
+
+def test_a_log_without_files(tmp_path: Path) -> None:
+    statistics = Log(tmp_path, LONG).statistics("f", "g")
+    assert statistics.num_records.tolist() == [-1, -1]
+    assert statistics.described == 0
+    assert edges(statistics.bounds(column("c", "long"))) == (None, None)
+    assert statistics.certain(column("c", "long")).nulls.tolist() == [-1]
+
+
 def test_names(tmp_path: Path) -> None:
     fields = [
         struct_field(each, "long")
@@ -451,6 +498,11 @@ def test_local_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         log.tables = DeltaTables()
         assert values(log, "a", "b", cache=cache) == [1, 2]
         assert reads
+    for other in (pa.table({"key": [b"a"]}), pa.table({"key": [1], "records": ["x"]})):
+        with pa.OSFile(str(kept), "wb") as sink, pa.ipc.new_file(sink, other.schema) as writer:
+            writer.write_table(other)
+        log.tables = DeltaTables()
+        assert values(log, "a", "b", cache=cache) == [1, 2]
     # another type of a column: its statistics are read differently
     log.schema = schema_of(c="long", d="date")
     log.tables = DeltaTables()

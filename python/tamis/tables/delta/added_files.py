@@ -18,13 +18,14 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.expr.types import LONG
 from tamis.files.columns import Side
 from tamis.tables.delta.columns import StatisticsColumn, TableColumns
 from tamis.tables.delta.edges import outer_edge
 from tamis.tables.delta.statistics_json import StatisticsDecoder
 from tamis.tables.delta.values import arrow_type, from_checkpoint, from_json
 
-__all__ = ["AddedFiles", "column_type", "statistics_table"]
+__all__ = ["AddedFiles", "column_type", "joined", "statistics_table"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +44,18 @@ class AddedFiles:
     structs: pa.Array | None
     has_vector: Sequence[bool]
     cardinality: Sequence[int | None]
+
+
+def joined(parts: Sequence[AddedFiles]) -> AddedFiles:
+    """Return the files of parts without structs, one part after the other."""
+    assert all(each.structs is None for each in parts)
+    return AddedFiles(
+        pa.concat_arrays([pa.array([], pa.binary()), *(each.keys for each in parts)]),
+        [text for each in parts for text in each.texts],
+        None,
+        [has for each in parts for has in each.has_vector],
+        [count for each in parts for count in each.cardinality],
+    )
 
 
 def statistics_table(
@@ -89,24 +102,22 @@ class _Recorded:
     """The recorded statistics: those of the texts, and of the structs where there is no text."""
 
     def __init__(self, added: AddedFiles, decoder: StatisticsDecoder) -> None:
-        self._decoder = decoder
         self._count = len(added.keys)
         self._without_text = pa.array([each is None for each in added.texts], pa.bool_())
         has_texts = self._without_text.false_count > 0
-        self._objects = decoder.decode(added.texts) if has_texts else None
+        self._texts = decoder.decode(added.texts) if has_texts else None
         self._structs = added.structs
         self.has_vector = pa.array(added.has_vector, pa.bool_())
 
     def counts(self, path: tuple[str, ...], ordinal: int = 0) -> pa.Array:
         """Return numbers of rows or NULLs. `ordinal`: the column, for numbers of NULLs."""
         texts = None
-        if self._objects is not None:
-            values = (
-                self._decoder.counts(self._objects)
-                if path == ("numRecords",)
-                else self._decoder.values(self._objects, "nullCount", ordinal)
-            )
-            texts = pa.array([_count(each) for each in values], pa.int64())
+        if self._texts is not None:
+            if path == ("numRecords",):
+                values = self._texts.counts()
+            else:
+                values = self._texts.values("nullCount", ordinal)
+            texts = from_json(values, LONG)
         structs = self._child(path)
         if structs is not None:
             structs = structs.cast(pa.int64()) if pa.types.is_integer(structs.type) else None
@@ -114,8 +125,8 @@ class _Recorded:
 
     def tight(self) -> pa.Array:
         texts = None
-        if self._objects is not None:
-            texts = pa.array(self._decoder.tight(self._objects), pa.bool_())
+        if self._texts is not None:
+            texts = pa.array(self._texts.tight(), pa.bool_())
         structs = self._child(("tightBounds",))
         if structs is not None and not pa.types.is_boolean(structs.type):
             structs = None
@@ -125,8 +136,8 @@ class _Recorded:
         """Return outer bounds of a column on one side."""
         kind = "minValues" if side is Side.LOWER else "maxValues"
         texts = None
-        if self._objects is not None:
-            values = self._decoder.values(self._objects, kind, ordinal)
+        if self._texts is not None:
+            values = self._texts.values(kind, ordinal)
             texts = outer_edge(from_json(values, column.type), column, side)
         structs = self._child((kind, *column.physical))
         if structs is not None:
@@ -159,16 +170,12 @@ def edge_type(column: StatisticsColumn) -> pa.DataType:
     return pa.large_binary() if column.type.name == "string" else arrow_type(column.type)
 
 
-def _count(value: int | None) -> int | None:
-    return value if value is not None and 0 <= value < 1 << 62 else None
-
-
 def _deleted(added: AddedFiles) -> pa.Array:
     rows = [
-        _count(count) if has else 0
-        for has, count in zip(added.has_vector, added.cardinality, strict=True)
+        count if has else 0 for has, count in zip(added.has_vector, added.cardinality, strict=True)
     ]
-    return pa.array(rows, pa.int64())
+    deleted = from_json(rows, LONG)
+    return pc.if_else(pc.greater_equal(deleted, 0), deleted, pa.scalar(None, pa.int64()))
 
 
 def _trusted_nulls(

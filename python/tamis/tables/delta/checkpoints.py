@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import pyarrow as pa
@@ -16,6 +16,8 @@ from tamis.tables.delta.paths import keys_in_log
 
 __all__ = ["CheckpointFile"]
 
+#: Rows that are decoded at a time.
+_BATCH: Final = 1 << 16
 _FEATURES: Final = ("readerFeatures", "writerFeatures")
 
 
@@ -56,29 +58,34 @@ class CheckpointFile:
             Sidecar(each["path"], each["sizeInBytes"], each["modificationTime"]) for each in rows
         )
 
-    def added(self) -> AddedFiles:
-        """Return the files that are added."""
+    def added(self) -> Iterator[AddedFiles]:
+        """Yield the files that are added, in batches of moderate size."""
         fields = self._fields("add")
         if "path" not in fields:
-            return AddedFiles(pa.array([], pa.binary()), [], None, [], [])
+            return
         names = [f"add.{each}" for each in ("path", "stats", "deletionVector") if each in fields]
         if "stats_parsed" in fields and not self._has_all_texts(fields):
             names.append("add.stats_parsed")
-        column = self._rows(names).column("add")
-        column = pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
-        column = column.filter(pc.is_valid(pc.struct_field(column, "path")))
-        parts = {each.name: pc.struct_field(column, each.name) for each in column.type}
-        absent = [None] * len(column)
+        for batch in self._file.iter_batches(_BATCH, columns=names):
+            column = batch.column(0)
+            column = column.filter(pc.is_valid(pc.struct_field(column, "path")))
+            yield self._batch(
+                {each.name: pc.struct_field(column, each.name) for each in column.type}
+            )
+
+    def _batch(self, parts: Mapping[str, pa.Array]) -> AddedFiles:
+        paths = parts["path"]
+        absent = [None] * len(paths)
         texts: Sequence[str | None] = absent
-        if "stats" in parts and pa.types.is_string(parts["stats"].type):
-            texts = parts["stats"].to_pylist()
-        has_vector: Sequence[bool] = [False] * len(column)
+        if "stats" in parts:
+            texts = parts["stats"].cast(pa.string()).to_pylist()
+        has_vector: Sequence[bool] = [False] * len(paths)
         cardinality: Sequence[int | None] = absent
         if "deletionVector" in parts:
             has_vector = pc.is_valid(parts["deletionVector"]).to_pylist()
             if "cardinality" in {each.name for each in parts["deletionVector"].type}:
                 cardinality = pc.struct_field(parts["deletionVector"], "cardinality").to_pylist()
-        keys = keys_in_log(parts["path"].to_pylist(), self._root)
+        keys = keys_in_log(paths.cast(pa.string()).to_pylist(), self._root)
         return AddedFiles(keys, texts, parts.get("stats_parsed"), has_vector, cardinality)
 
     def _fields(self, name: str) -> set[str]:
@@ -100,6 +107,8 @@ class CheckpointFile:
         for group in range(metadata.num_row_groups):
             nulls = []
             for name in ("add.path", "add.stats"):
+                if name not in places:
+                    return False
                 statistics = metadata.row_group(group).column(places[name]).statistics
                 if statistics is None or not statistics.has_null_count:
                     return False

@@ -105,7 +105,9 @@ class DeltaStatistics(Statistics):
             return UNCERTAIN
         is_tight = self._is_tight
         nulls = np.where(is_tight, certain.nulls, UNKNOWN)
-        attained = is_tight & certain.attained if is_exact(found[1]) else NO
+        # delta-kernel-rs also counts fields of structs that are NULL
+        is_value = is_exact(found[1]) and not found[1].is_nested
+        attained = is_tight & certain.attained if is_value else NO
         return Certain(nulls, attained)
 
     def _find(self, column: Column) -> tuple[int, StatisticsColumn] | None:

@@ -1,15 +1,17 @@
 """Outer bounds from the minima and maxima of the log.
 
-recorded                        lower            upper              why
-a number                        it               it
-NaN                             unknown          unknown            NaN is not an ordinary value
-a double that was a float       next float down  next float up      0.1 is not 0.1f
-a decimal of over 15 digits     less by 2^-49    more by 2^-49      delta-rs writes doubles
-text with U+FFFD                up to it         the end of prefix  see `_upper_text`
-text of 32 bytes or more        it               the end of prefix  see `_upper_text`
-a timestamp                     it               999 us later       cut to milliseconds
-a timestamp before 1973         a minute before  a minute later     seconds of offsets are cut
-a date before October 15, 1582  unknown          unknown            another calendar
+    recorded                        lower            upper              why
+    a number                        it               it
+    NaN                             unknown          unknown            NaN is not ordinary
+    a double that was a float       next float down  next float up      0.1 is not 0.1f
+    a decimal of over 15 digits     less by 2^-49    more by 2^-49      delta-rs writes doubles
+    text with U+FFFD                up to it         the end of prefix  see `_upper_text`
+    text of 32 bytes or more        it               the end of prefix  see `_upper_text`
+    a timestamp                     it               999 us later       cut to milliseconds
+    a timestamp before 1973         a minute before  a minute later     offsets may lack seconds
+    a date before October 15, 1582  unknown          unknown            another calendar
+
+`values` decides which texts are numbers and dates at all.
 """
 
 from __future__ import annotations
@@ -172,7 +174,7 @@ def _with_greater_ends(array: pa.Array, chosen: npt.NDArray[np.bool_]) -> pa.Arr
 def _time_edge(array: pa.Array, side: Side, from_checkpoint: bool) -> pa.Array:
     """Widen timestamps by what writers cut.
 
-    Delta writes milliseconds, and offsets of time zones in minutes: until 1972 some had seconds.
+    Delta writes milliseconds. Until 1972 offsets of time zones had seconds, which may be omitted.
     """
     micros = _filled(array.cast(pa.int64()))
     first = _SINCE_1900 if from_checkpoint else _GREGORIAN_DAY * _MICROSECONDS_PER_DAY

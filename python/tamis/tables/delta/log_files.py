@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Final, NamedTuple, TypeVar
@@ -22,7 +22,7 @@ from tamis.indexing.read.cache import LocalCache
 from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.storage import FileSystems
 from tamis.tables.delta.actions import Sidecar, read_actions
-from tamis.tables.delta.added_files import column_type, statistics_table
+from tamis.tables.delta.added_files import AddedFiles, column_type, joined, statistics_table
 from tamis.tables.delta.checkpoints import CheckpointFile
 from tamis.tables.delta.columns import TableColumns
 from tamis.tables.delta.errors import SnapshotUnreadable, unreadable
@@ -36,6 +36,7 @@ _FORMAT: Final = "delta-1"
 _MOST_BYTES: Final = 512 << 20
 #: Logs of this many files are kept at least, whatever their size.
 _MOST_FILES: Final = 20_000
+_MOST_SETTINGS: Final = 8
 _READERS: Final = 16
 _SIDECARS: Final = b"sidecars"
 _sidecars = msgspec.json.Decoder(list[Sidecar])
@@ -78,6 +79,7 @@ class LogFiles:
         self._bytes = 0
         self._lock = threading.Lock()
         self._reading = [threading.Lock() for _ in range(_READERS)]
+        self._systems: OrderedDict[frozenset[tuple[str, str]], FileSystems] = OrderedDict()
 
     def read(
         self,
@@ -93,8 +95,19 @@ class LogFiles:
         """
         # A file is not read twice by queries at the same time.
         with self._reading[hash(snapshot.root) % _READERS]:
-            reader = _Reader(self, snapshot.root, columns, storage, cache_directory)
+            systems = self._file_systems(storage)
+            reader = _Reader(self, snapshot.root, columns, systems, cache_directory)
             return reader.read(snapshot)
+
+    def _file_systems(self, storage: Mapping[str, str]) -> FileSystems:
+        """Return file systems with these settings, which keep their connections."""
+        key = frozenset(storage.items())
+        with self._lock:
+            systems = self._systems.setdefault(key, FileSystems(dict(storage)))
+            self._systems.move_to_end(key)
+            if len(self._systems) > _MOST_SETTINGS:
+                self._systems.popitem(last=False)
+            return systems
 
     def get(self, key: tuple[_Identity, str, str]) -> LogFile | None:
         with self._lock:
@@ -123,13 +136,13 @@ class _Reader:
         files: LogFiles,
         root: str,
         columns: TableColumns,
-        storage: Mapping[str, str],
+        systems: FileSystems,
         cache_directory: str | None,
     ) -> None:
         self._files = files
         self._root = root
         self._columns = columns
-        self._systems = FileSystems(storage)
+        self._systems = systems
         self._cache_directory = cache_directory
         self._decoder: StatisticsDecoder | None = None
 
@@ -165,8 +178,18 @@ class _Reader:
                 missing.append(identity)
             else:
                 found[identity] = kept
-        for identity, content in zip(missing, _in_threads(self._content, missing), strict=True):
-            found[identity] = self._json(identity, content, is_commit=True)
+        contents = _in_threads(self._content, missing)
+        actions = [
+            read_actions(content, identity.uri, self._root)
+            for identity, content in zip(missing, contents, strict=True)
+        ]
+        # one table, because each table takes a millisecond or more
+        whole = self._table([joined([each.added for each in actions])])
+        start = 0
+        for identity, each in zip(missing, actions, strict=True):
+            table = whole.slice(start, len(each.added.keys))
+            start += table.num_rows
+            found[identity] = LogFile(table, each.removed)
             self._files.keep(self._key(identity), found[identity])
         return [found[each] for each in identities]
 
@@ -186,7 +209,7 @@ class _Reader:
 
     def _read_checkpoint(self, identity: _Identity, checkpoint: Sequence[_Identity]) -> LogFile:
         if identity.uri.endswith(".json"):
-            return self._json(identity, self._content(identity), is_commit=False)
+            return self._json_checkpoint(identity)
         made: list[pa.Table] = []
 
         def make() -> pa.Table:
@@ -208,7 +231,7 @@ class _Reader:
         system, path = self._systems.locate(identity.uri)
         with system.open_input_file(path) as source:
             file = CheckpointFile(source, identity.uri, self._root)
-            table = statistics_table(file.added(), self._columns, self._statistics())
+            table = self._table(file.added())
             sidecars = msgspec.json.encode(file.sidecars())
         return table.replace_schema_metadata({_SIDECARS: sidecars})
 
@@ -224,12 +247,19 @@ class _Reader:
         except (pa.ArrowException, ValueError, IndexError, KeyError, TypeError):
             return False
 
-    def _json(self, identity: _Identity, content: bytes, is_commit: bool) -> LogFile:
-        actions = read_actions(content, identity.uri, self._root)
-        table = statistics_table(actions.added, self._columns, self._statistics())
-        # In a checkpoint these are tombstones: see CheckpointFile.
-        removed = actions.removed if is_commit else pa.array([], pa.binary())
-        return LogFile(table, removed, () if is_commit else actions.sidecars)
+    def _json_checkpoint(self, identity: _Identity) -> LogFile:
+        actions = read_actions(self._content(identity), identity.uri, self._root)
+        # its removed files are tombstones: see CheckpointFile
+        no_keys = pa.array([], pa.binary())
+        return LogFile(self._table([actions.added]), no_keys, actions.sidecars)
+
+    def _table(self, added: Iterable[AddedFiles]) -> pa.Table:
+        if self._decoder is None:
+            self._decoder = StatisticsDecoder(self._columns)
+        parts = [statistics_table(each, self._columns, self._decoder) for each in added]
+        if not parts:
+            parts = [statistics_table(joined([]), self._columns, self._decoder)]
+        return pa.concat_tables(parts, promote_options="default")
 
     def _content(self, identity: _Identity) -> bytes:
         try:
@@ -241,11 +271,6 @@ class _Reader:
         if len(content) != identity.size:
             raise unreadable(identity.uri, "it changed while it was read")
         return content
-
-    def _statistics(self) -> StatisticsDecoder:
-        if self._decoder is None:
-            self._decoder = StatisticsDecoder(self._columns)
-        return self._decoder
 
     def _key(self, identity: _Identity) -> tuple[_Identity, str, str]:
         return identity, self._root, self._columns.digest

@@ -1,4 +1,4 @@
-"""One spelling for the path of a data file, whoever wrote it.
+"""One spelling for the path of a data file, for all writers of logs.
 
 The log has paths relative to the table, or URIs. Both are percent-encoded, but writers differ in
 which characters they escape. Keys are decoded and are bytes, because a path need not be UTF-8.

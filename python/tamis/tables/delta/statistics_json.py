@@ -7,7 +7,7 @@ again value by value, and what does not fit its type there is not known.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from operator import attrgetter
@@ -18,7 +18,7 @@ import msgspec
 from tamis.expr.types import DataType
 from tamis.tables.delta.columns import TableColumns
 
-__all__ = ["StatisticsDecoder"]
+__all__ = ["DecodedStatistics", "StatisticsDecoder"]
 
 #: The kinds of statistics of columns, as the log names them.
 _KINDS: Final = ("minValues", "maxValues", "nullCount")
@@ -39,6 +39,45 @@ class _Level:
         """Return an object with all inner objects and no values."""
         inner = (each.empty() if isinstance(each, _Level) else None for each in self.values)
         return self.struct(*inner)
+
+
+class DecodedStatistics:
+    """The statistics of files, one value per file. None: unknown."""
+
+    def __init__(
+        self,
+        objects: list[msgspec.Struct],
+        level: _Level,
+        places: Mapping[tuple[str, int], tuple[int, ...]],
+    ) -> None:
+        self._places = places
+        self._objects: dict[tuple[int, ...], tuple[list[Any], _Level]] = {(): (objects, level)}
+
+    def counts(self) -> list[int | None]:
+        """Return `numRecords`."""
+        return self._at((0,))
+
+    def tight(self) -> list[bool | None]:
+        """Return `tightBounds`."""
+        return self._at((1,))
+
+    def values(self, kind: str, ordinal: int) -> list[Any]:
+        """Return a statistic of a column. There are no bounds of some types."""
+        return self._at(self._places[kind, ordinal])
+
+    def _at(self, place: tuple[int, ...]) -> list[Any]:
+        objects, _ = self._inner(place[:-1])
+        return list(map(attrgetter(f"f{place[-1]}"), objects))
+
+    def _inner(self, place: tuple[int, ...]) -> tuple[list[Any], _Level]:
+        """Return the inner objects at a place. Those that are absent have no values."""
+        if place not in self._objects:
+            outer, around = self._inner(place[:-1])
+            level = around.values[place[-1]]
+            empty = level.empty()
+            inner = map(attrgetter(f"f{place[-1]}"), outer)
+            self._objects[place] = [empty if each is None else each for each in inner], level
+        return self._objects[place]
 
 
 class StatisticsDecoder:
@@ -78,8 +117,8 @@ class StatisticsDecoder:
         self._empty = self._level.empty()
         self._decoder = msgspec.json.Decoder(self._level.struct)
 
-    def decode(self, texts: Iterable[str | None]) -> list[msgspec.Struct]:
-        """Return one object per text. An object without values stands for an unreadable text."""
+    def decode(self, texts: Iterable[str | None]) -> DecodedStatistics:
+        """Return the statistics of texts. An absent or unreadable text has none."""
         decode, empty = self._decoder.decode, self._empty
         objects = []
         for text in texts:
@@ -90,28 +129,7 @@ class StatisticsDecoder:
                 objects.append(decode(text) if self._is_regular else self._by_value(text))
             except _MALFORMED:
                 objects.append(self._by_value(text))
-        return objects
-
-    def counts(self, objects: Sequence[msgspec.Struct]) -> list[int | None]:
-        """Return `numRecords` of each object."""
-        return list(map(attrgetter("f0"), objects))
-
-    def tight(self, objects: Sequence[msgspec.Struct]) -> list[bool | None]:
-        """Return `tightBounds` of each object."""
-        return list(map(attrgetter("f1"), objects))
-
-    def values(self, objects: Sequence[msgspec.Struct], kind: str, ordinal: int) -> list[Any]:
-        """Return a statistic of a column of each object. There are no bounds of some types."""
-        place = self._places[kind, ordinal]
-        found: list[Any] = list(objects)
-        level: Any = self._level
-        for step in place:
-            found = list(map(attrgetter(f"f{step}"), found))
-            level = level.values[step]
-            if isinstance(level, _Level):
-                empty = level.empty()
-                found = [empty if each is None else each for each in found]
-        return found
+        return DecodedStatistics(objects, self._level, self._places)
 
     def _by_value(self, text: str) -> msgspec.Struct:
         try:
