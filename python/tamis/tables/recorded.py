@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import Bounds
+from tamis.evaluation.domain.exact_counts import UNKNOWN
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column
 from tamis.indexing.problems import IndexUnusable
@@ -109,8 +110,11 @@ def _of_iceberg(snapshot: IcebergSnapshot, request: ScanRequest, files: FileKeys
     if not _uris(files).equals(found.uris):
         text = "the manifests have other files than Iceberg's snapshot, so they are not used"
         return _unknown(files, "ICEBERG_METADATA", text)
-    records = np.where(found.deletes.any, -1, found.num_records)
-    return RecordedFiles(found.statistics, records)
+    deleted = found.deletes.deleted_records
+    is_counted = (deleted >= 0) & (found.num_records >= deleted)
+    return RecordedFiles(
+        found.statistics, np.where(is_counted, found.num_records - deleted, UNKNOWN)
+    )
 
 
 def _uris(files: FileKeys) -> pa.Array:
@@ -121,7 +125,7 @@ def _uris(files: FileKeys) -> pa.Array:
 
 def _unknown(files: FileKeys, code: str, text: str) -> RecordedFiles:
     problem = IndexUnusable(code, text, "the scan reads what it would read without tamis")
-    return RecordedFiles(_Unknown(len(files)), np.full(len(files), -1, np.int64), problem)
+    return RecordedFiles(_Unknown(len(files)), np.full(len(files), UNKNOWN, np.int64), problem)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
