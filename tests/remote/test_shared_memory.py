@@ -172,10 +172,10 @@ def test_killed_program_leaves_no_file(executor: Executor) -> None:
 
 
 def table(batches: int) -> pa.Table:
-    """Return a table of several types. Every other batch is longer; one is empty."""
+    """Return a table of several types. Every other batch is longer."""
     parts = []
     for number in range(batches):
-        rows = 0 if number == 2 else 100 + number % 2 * 1000
+        rows = 100 + number % 2 * 1000
         ids = [number * 10_000 + row for row in range(rows)]
         parts.append(
             pa.table(
@@ -213,6 +213,18 @@ def test_spark_reads_batches_from_the_memory(spark: SparkSession) -> None:
         for _ in range(2):  # again, in the same processes
             assert rows_of(read(spark, server)) == expected
         assert maps_memory(spark)
+
+
+def test_spark_reads_empty_batches_from_the_memory(spark: SparkSession) -> None:
+    whole = table(2)
+    batches = [whole.slice(0, rows).combine_chunks().to_batches() for rows in (1, 2, 3)]
+    empty = pa.RecordBatch.from_pylist([], whole.schema)
+    stream = [batch for each in batches for batch in (*each, empty, empty)]
+    # tables do not send empty batches
+    part = pa.RecordBatchReader.from_batches(whole.schema, stream)
+    with serving({("main", "t"): Served([part])}) as server:
+        rows = rows_of(read(spark, server))
+    assert [row["id"] for row in rows] == [0, 0, 0, 1, 1, 2]
 
 
 def test_error_after_shared_batches_fails_the_query(spark: SparkSession) -> None:
