@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import pickle
 import signal
@@ -43,37 +44,54 @@ class Numbers:
 
 
 class Executor:
-    """The other side of a program's socket."""
+    """The other side of a program's socket.
 
-    def __init__(self, connection: socket.socket, process: subprocess.Popen[bytes]) -> None:
+    `path` is that of the shared memory, and `memory` its content if the executor `shares` it.
+    """
+
+    def __init__(
+        self, connection: socket.socket, process: subprocess.Popen[bytes], *, shares: bool
+    ) -> None:
         self.connection, self.process = connection, process
         self.incoming = connection.makefile("rb")
+        self.path = self.text()
+        self.memory = b"" if not (shares and self.path) else mapped(self.path)
+        connection.sendall(int(len(self.memory) > 0).to_bytes(4, "big"))
 
-    def send(self, task: Any) -> None:
-        for block in (pickle.dumps(Numbers()), pickle.dumps(task)):
+    def send(self, task: Any, reader: Any = None) -> None:
+        for block in (pickle.dumps(reader or Numbers()), pickle.dumps(task)):
             self.connection.sendall(len(block).to_bytes(4, "big") + block)
 
     def rows(self) -> int:
         return sum(batch.num_rows for batch in pa.ipc.open_stream(self.incoming))
 
-    def problem(self) -> str:
+    def text(self) -> str:
         return self.incoming.read(int.from_bytes(self.incoming.read(4), "big")).decode()
+
+    def problem(self) -> str:
+        return self.text()
 
     def close(self) -> None:
         self.incoming.close()
         self.connection.close()
 
 
+def mapped(path: str) -> mmap.mmap:
+    with Path(path).open("rb") as file:
+        return mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
+
+
 @contextmanager
-def running(directory: Path) -> Iterator[Executor]:
+def running(directory: Path, *, shares: bool = False, start: str = "") -> Iterator[Executor]:
+    """Run the program after the statements `start`."""
     path = str(directory / "socket")
     with socket.socket(socket.AF_UNIX) as server:
         server.bind(path)
         server.listen()
-        text = Path(program.__file__).read_text("utf-8")
+        text = start + Path(program.__file__).read_text("utf-8")
         with subprocess.Popen([sys.executable, "-c", text, path]) as process:
             connection, _ = server.accept()
-            executor = Executor(connection, process)
+            executor = Executor(connection, process, shares=shares)
             try:
                 yield executor
             finally:

@@ -5,7 +5,6 @@ import java.io.EOFException
 import scala.jdk.CollectionConverters._
 
 import org.apache.arrow.memory.{BufferAllocator, RootAllocator}
-import org.apache.arrow.vector.ipc.ArrowStreamReader
 import org.apache.spark.SparkException
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
@@ -47,7 +46,7 @@ private final class RemoteReader(part: RemotePart) extends PartitionReader[Colum
     try TaskProcess.take(part.program)
     catch { case e: SparkException => throw failure(s"reading failed: ${e.getMessage}", e) }
   private val allocator = RemoteReader.memory.newChildAllocator(part.toString, 0, Long.MaxValue)
-  private val stream = new ArrowStreamReader(process.incoming, allocator)
+  private val stream = new BatchStream(process, allocator)
   private var isComplete = false
 
   process.send(part.reader, part.task)

@@ -12,6 +12,8 @@ import java.util.concurrent.TimeUnit
 import scala.collection.mutable
 import scala.util.Try
 
+import org.apache.arrow.memory.BufferAllocator
+import org.apache.arrow.vector.ipc.message.ArrowRecordBatch
 import org.apache.spark.SparkException
 
 /** How to start a process that reads tasks.
@@ -35,12 +37,31 @@ private[remote] final class TaskProcess(
     process: Process,
     channel: SocketChannel
 ) {
+
+  /** What the process shares, if both sides can share memory. */
+  private val memory: Option[SharedMemory] = {
+    val path = readText()
+    val mapped = if (path.isEmpty) None else SharedMemory.map(Path.of(path))
+    writeNumber(mapped.size)
+    mapped
+  }
+
   def incoming: ReadableByteChannel = channel
+
+  /** Returns the batch at a place in the shared memory. The process may use this memory again after
+    * the batch is released.
+    */
+  def sharedBatch(place: Int, allocator: BufferAllocator): ArrowRecordBatch =
+    memory
+      .getOrElse(throw new IOException("the process shares no memory"))
+      .batch(place, allocator) {
+        // if the process has ended, reading the next batch says so
+        () => Try(writeNumber(place))
+      }
 
   /** Sends blocks of bytes, each after its length. */
   def send(blocks: Array[Byte]*): Unit = blocks.foreach { block =>
-    val message = ByteBuffer.allocate(4 + block.length).putInt(block.length).put(block).flip()
-    while (message.hasRemaining) channel.write(message)
+    writeFully(ByteBuffer.allocate(4 + block.length).putInt(block.length).put(block))
   }
 
   /** Reads a text after its length.
@@ -48,7 +69,16 @@ private[remote] final class TaskProcess(
     * @throws java.io.EOFException
     *   the process has ended
     */
-  def readText(): String = UTF_8.decode(readFully(readFully(4).getInt)).toString
+  def readText(): String = UTF_8.decode(readFully(readNumber())).toString
+
+  def readNumber(): Int = readFully(4).getInt
+
+  private def writeNumber(number: Int): Unit = writeFully(ByteBuffer.allocate(4).putInt(number))
+
+  private def writeFully(message: ByteBuffer): Unit = {
+    message.flip()
+    while (message.hasRemaining) channel.write(message)
+  }
 
   private def readFully(bytes: Int): ByteBuffer = {
     val buffer = ByteBuffer.allocate(bytes)
@@ -139,7 +169,7 @@ private[remote] object TaskProcess {
       try {
         server.bind(UnixDomainSocketAddress.of(path))
         val process = launch(program, path)
-        try new TaskProcess(program, process, accept(server, process, program))
+        try connect(program, process, accept(server, process, program))
         catch { case e: Throwable => process.destroy(); throw e }
       } finally {
         server.close()
@@ -163,6 +193,21 @@ private[remote] object TaskProcess {
     }
   }
 
+  private def connect(
+      program: TaskProgram,
+      process: Process,
+      channel: SocketChannel
+  ): TaskProcess =
+    try new TaskProcess(program, process, channel)
+    catch { case e: IOException => channel.close(); throw unusable(program, e) }
+
+  private def unusable(program: TaskProgram, cause: Throwable) = new SparkException(
+    s"the Python interpreter ${program.interpreter} cannot read remote tables: its process " +
+      s"ended, or did not connect within $StartSeconds s. It needs pyspark and pyarrow on " +
+      "every executor. The log of the executor may say more.",
+    cause
+  )
+
   /** Waits until the process connects, and no longer if it has ended. */
   private def accept(
       server: ServerSocketChannel,
@@ -174,11 +219,7 @@ private[remote] object TaskProcess {
     var connected = server.accept()
     while (connected == null) {
       if (!process.isAlive || System.nanoTime() > deadline)
-        throw new SparkException(
-          s"the Python interpreter ${program.interpreter} cannot read remote tables: its process " +
-            s"ended, or did not connect within $StartSeconds s. It needs pyspark and pyarrow on " +
-            "every executor. The log of the executor may say more."
-        )
+        throw unusable(program, null)
       Thread.sleep(2)
       connected = server.accept()
     }
