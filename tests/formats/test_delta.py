@@ -141,3 +141,59 @@ def test_queries_of_one_table_with_other_filters(formats: Statements) -> None:
 def test_a_log_that_cannot_be_read_is_not_used(formats: Statements) -> None:
     name = table(formats, "damaged")
     assert formats.same(f"SELECT * FROM {name} WHERE id + 0 < 5").kept == [1]
+
+
+def test_filters_over_partition_columns_that_files_also_hold(formats: Statements) -> None:
+    """Delta writes partition columns into files, which the reader must not be asked about."""
+    formats.sql("DROP TABLE IF EXISTS both")
+    formats.sql("CREATE TABLE both (a INT, p INT, f DOUBLE) USING delta PARTITIONED BY (p, f)")
+    formats.sql(
+        "INSERT INTO both SELECT CAST(id AS INT), CAST(id % 2 AS INT), CAST(id % 2 AS DOUBLE) "
+        "FROM range(0, 100, 1, 2)"
+    )
+    for where in [
+        "p = 1 AND a < 10 OR a = 77 AND p = 0",
+        "p IN (1, 5) AND a < 7 OR a IN (80, 90)",
+        "p = 1 OR a = 4",
+        "f = 0.0 OR a = 3",
+    ]:
+        assert formats.same(f"SELECT * FROM both WHERE {where}").rows
+    formats.same("SELECT count(*) FROM both a JOIN both b ON a.a = b.a AND (a.p = 1 OR b.a > 90)")
+
+
+def test_versions_that_differ_in_deletion_vectors_only(formats: Statements) -> None:
+    """An exchange of one version must not serve the other one."""
+    formats.sql("DROP TABLE IF EXISTS versions")
+    formats.sql(
+        f"CREATE TABLE versions USING delta {properties(enableDeletionVectors='true')} AS "
+        "SELECT id, id % 5 k FROM range(0, 60, 1, 3)"
+    )
+    formats.sql("DELETE FROM versions WHERE id % 20 = 3")
+    formats.sql("DELETE FROM versions WHERE id % 20 = 5")
+    counted = "SELECT k, count(*) c FROM versions {} WHERE id + 0 < 35 GROUP BY k"
+    old, new = counted.format("VERSION AS OF 1"), counted.format("")
+    formats.same(f"{old} UNION ALL {new}")
+    formats.same(f"SELECT * FROM ({old}) a JOIN ({new}) b ON a.k = b.k")
+
+
+def test_metadata_columns_of_delta(formats: Statements) -> None:
+    formats.sql("DROP TABLE IF EXISTS tracked")
+    formats.sql(
+        f"CREATE TABLE tracked USING delta {properties(enableRowTracking='true')} AS "
+        "SELECT id, id % 5 k FROM range(0, 40, 1, 4)"
+    )
+    for where in ["_metadata.base_row_id >= 0", "_metadata.default_row_commit_version = 0"]:
+        assert formats.same(f"SELECT id FROM tracked WHERE id + 0 < 25 AND {where}").rows
+
+
+def test_subqueries_read_fewer_files(formats: Statements) -> None:
+    name = table(formats, "subqueries")
+    query = f"SELECT * FROM {name} WHERE id > (SELECT max(id) FROM {name} WHERE id + 0 < 150)"
+    assert sorted(formats.same(query).kept) == [2, 5]  # the outer one only at run time
+    formats.same(f"SELECT * FROM {name} WHERE id IN (SELECT id + 1 FROM {name} WHERE id + 0 < 150)")
+
+
+def test_delta_without_its_data_skipping(formats: Statements) -> None:
+    name = table(formats, "unprepared")
+    skipping = "spark.databricks.delta.stats.skipping"
+    formats.same(f"SELECT * FROM {name} WHERE id + 0 < 150", **{skipping: "false"})

@@ -175,3 +175,75 @@ def test_a_snapshot_that_cannot_be_read_is_left_to_iceberg(formats: Statements) 
     finally:
         manifest.write_bytes(content)
     assert formats.same(query).kept == [1]
+
+
+def test_schemas_that_were_expired_still_lie_in_files(formats: Statements) -> None:
+    formats.sql("DROP TABLE IF EXISTS ice.db.expired PURGE")
+    formats.sql("CREATE TABLE ice.db.expired (a INT, b STRING) USING iceberg")
+    formats.sql("INSERT INTO ice.db.expired VALUES (1, 'x')")
+    formats.sql("ALTER TABLE ice.db.expired RENAME COLUMN a TO c")
+    formats.sql("INSERT INTO ice.db.expired VALUES (2, 'y')")
+    formats.sql(
+        "CALL ice.system.expire_snapshots(table => 'db.expired', retain_last => 1, "
+        "older_than => TIMESTAMP '2099-01-01', clean_expired_metadata => true)"
+    )
+    formats.sql("REFRESH TABLE ice.db.expired")
+    for bucketing in ("true", "false"):
+        confs = {"spark.sql.sources.v2.bucketing.enabled": bucketing}
+        assert len(formats.same("SELECT * FROM ice.db.expired", **confs).rows) == 2
+        assert formats.same("SELECT * FROM ice.db.expired WHERE c = 1", **confs).kept == [1]
+
+
+def test_joins_by_storage_partitions(formats: Statements) -> None:
+    """A run-time filter must not change by what the partitions of a join are grouped."""
+    for name in ("f", "g"):
+        formats.sql(f"DROP TABLE IF EXISTS ice.db.{name} PURGE")
+        formats.sql(
+            f"CREATE TABLE ice.db.{name} (a INT, b INT, v INT) USING iceberg PARTITIONED BY (b)"
+        )
+        formats.sql(
+            f"INSERT INTO ice.db.{name} SELECT 100, CAST(id % 3 AS INT), CAST(id AS INT) FROM range(9)"
+        )
+    formats.sql("ALTER TABLE ice.db.f DROP PARTITION FIELD b")
+    formats.sql("ALTER TABLE ice.db.f ADD PARTITION FIELD a")
+    formats.sql("ALTER TABLE ice.db.f ADD PARTITION FIELD b")
+    formats.sql("INSERT INTO ice.db.f VALUES (1, 2, 10), (2, 1, 20)")
+    formats.sql("CREATE TABLE IF NOT EXISTS small (a INT, x INT) USING parquet")
+    formats.sql("INSERT OVERWRITE small VALUES (1, 1), (2, 1), (3, 2)")
+    confs = {
+        "spark.sql.iceberg.planning.preserve-data-grouping": "true",
+        "spark.sql.requireAllClusterKeysForCoPartition": "false",
+        "spark.sql.adaptive.enabled": "false",
+    }
+    query = (
+        "SELECT /*+ MERGE(g), BROADCAST(s) */ f.*, g.v FROM ice.db.f f JOIN ice.db.g g ON f.b = g.b "
+        "JOIN small s ON f.a = s.a WHERE s.x = 1"
+    )
+    assert formats.same(query, **confs).rows
+
+
+def test_partitions_are_left_out_at_run_time_as_by_iceberg(formats: Statements) -> None:
+    name = table(formats, "runtime", "PARTITIONED BY (bucket(8, id))", files=2)
+    formats.sql("CREATE TABLE IF NOT EXISTS keys (id BIGINT, x INT) USING parquet")
+    formats.sql("INSERT OVERWRITE keys VALUES (5, 1), (6, 2)")
+    query = f"SELECT t.* FROM {name} t JOIN keys k ON t.id = k.id WHERE k.x = 1"
+    for mode in ("apply", "observe"):
+        assert len(formats.same(query, **{"spark.tamis.mode": mode}).rows) == 1
+
+
+def test_aggregates_that_iceberg_answers_itself(formats: Statements) -> None:
+    name = table(formats, "answered")
+    for query in [f"SELECT count(s), max(d) FROM {name}", f"SELECT count(*) FROM {name}"]:
+        for mode in ("apply", "observe"):
+            answer = formats.same(query, **{"spark.tamis.mode": mode})
+            assert answer.scans == [] or mode == "observe"
+    assert formats.same(f"SELECT count(*), max(k) FROM {name} WHERE id >= 150").kept == [1]
+
+
+def test_metadata_tables_beside_other_tables(formats: Statements) -> None:
+    name = table(formats, "beside")
+    query = f"SELECT * FROM {name} WHERE id < (SELECT count(*) FROM {name}.snapshots)"
+    assert formats.same(query).warnings == []
+    formats.same(
+        f"SELECT * FROM {name} t JOIN {name}.files f ON t.id = f.record_count WHERE t.id < 150"
+    )

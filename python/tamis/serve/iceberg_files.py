@@ -5,22 +5,35 @@ They are written to `<id>.iceberg.arrow`, with one row per file, ordered by loca
     location   utf8, as Iceberg writes it
     uri        utf8, URL-encoded, as Hadoop's `new Path(location).toUri.toString` writes it
     size       int64, bytes
-    records    int64, rows of the file, also those that were deleted; -1: unknown
-    is_plain   bool, whether Spark's own Parquet reader can read it: Parquet, not encrypted, and no
-               row deleted
+
+Manifests that take longer to read than a query may wait are read to their end in the background.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import threading
+from collections.abc import Hashable
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as NotReady
+from typing import TYPE_CHECKING, Final
+
+import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tamis.serve.scans.arrow_export import written
-from tamis.wire.iceberg_files import IcebergFilesAnswer, read_iceberg_files_request
+from tamis.wire.iceberg_files import (
+    IcebergFilesAnswer,
+    IcebergFilesRequest,
+    read_iceberg_files_request,
+)
 from tamis.wire.messages import write_answer
 
+if TYPE_CHECKING:
+    from tamis.tables.iceberg import IcebergFiles
+
 __all__ = ["write_iceberg_files"]
+
+_PENDING: Final = "they are still being read; a later query will use them"
 
 
 def write_iceberg_files(question: str) -> str:
@@ -31,23 +44,53 @@ def write_iceberg_files(question: str) -> str:
         OSError: The file cannot be written.
     """
     # imported only here, because polars takes a while
-    from tamis.tables.iceberg import SnapshotUnreadable, open_snapshot
+    from tamis.tables.iceberg import SnapshotUnreadable
 
     request = read_iceberg_files_request(question)
     try:
-        files = open_snapshot(request.snapshot, request.storage, request.cache_directory)
+        files = _READING.of(request).result(request.patience_ms / 1000)
+    except NotReady:
+        return write_answer(IcebergFilesAnswer(request.id, problem=_PENDING, is_pending=True))
     except SnapshotUnreadable as problem:
         return write_answer(IcebergFilesAnswer(request.id, problem=problem.text))
-    is_parquet = pc.equal(files.formats, "PARQUET").to_numpy(zero_copy_only=False)
-    is_plain = is_parquet & ~files.encrypted & ~files.deletes.any
     table = pa.table(
         {
             "location": files.locations,
             "uri": files.uris,
             "size": pa.array(files.sizes, pa.int64()),
-            "records": pa.array(files.num_records, pa.int64()),
-            "is_plain": pa.array(np.asarray(is_plain, np.bool_)),
         }
     )
     written(table, request.directory, request.id, "iceberg")
     return write_answer(IcebergFilesAnswer(request.id, len(files)))
+
+
+class _Reading:
+    """The snapshots that are being read. Requests of the same one share the work."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(4, "tamis-iceberg-files")
+        self._running: dict[Hashable, Future[IcebergFiles]] = {}
+        self._lock = threading.Lock()
+
+    def of(self, request: IcebergFilesRequest) -> Future[IcebergFiles]:
+        """Return the files of a snapshot, when they are read."""
+        from tamis.tables.iceberg import open_snapshot
+
+        key = (msgspec.json.encode(request.snapshot), tuple(sorted(request.storage.items())))
+        with self._lock:
+            running = self._running.get(key)
+            if running is None:
+                running = self._threads.submit(
+                    open_snapshot, request.snapshot, request.storage, request.cache_directory
+                )
+                self._running[key] = running
+        running.add_done_callback(lambda _: self._forget(key))
+        return running
+
+    def _forget(self, key: Hashable) -> None:
+        # the open snapshots remember what was read
+        with self._lock:
+            self._running.pop(key, None)
+
+
+_READING: Final = _Reading()

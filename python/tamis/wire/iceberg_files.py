@@ -14,6 +14,7 @@ class IcebergFilesRequest(msgspec.Struct, frozen=True):
     """A request to write the data files of a snapshot as an Arrow file to `directory`.
 
     - `storage`: the Hadoop settings `fs.*` of the session. They may contain keys.
+    - `patience_ms`: the most milliseconds for which planning waits.
     """
 
     version: int
@@ -22,6 +23,7 @@ class IcebergFilesRequest(msgspec.Struct, frozen=True):
     snapshot: IcebergSnapshot
     storage: dict[str, str] = {}
     cache_directory: str | None = None
+    patience_ms: int = 60_000
 
     def __repr__(self) -> str:
         return f"IcebergFilesRequest({self.id!r}, {self.snapshot.snapshot_id})"
@@ -30,12 +32,14 @@ class IcebergFilesRequest(msgspec.Struct, frozen=True):
 class IcebergFilesAnswer(msgspec.Struct, frozen=True):
     """The files were written as `<id>.iceberg.arrow`, see serve.iceberg_files.
 
-    - `problem`: why they cannot be read. Then no file was written.
+    - `problem`: why no file was written.
+    - `is_pending`: the manifests are still being read, for a later query.
     """
 
     id: str
     files: int = 0
     problem: str | None = None
+    is_pending: bool = False
     version: int = VERSION
 
 

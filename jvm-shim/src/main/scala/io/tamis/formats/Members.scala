@@ -20,6 +20,11 @@ private[formats] object Members {
   def get[A](target: AnyRef, name: String, arguments: AnyRef*): A =
     call(target, name, arguments: _*).asInstanceOf[A]
 
+  /** Whether a class has a method of that name with as many parameters. */
+  def has(c: Class[_], name: String, parameters: Int): Boolean =
+    try { method(c, name, parameters); true }
+    catch { case _: NoSuchMethodException => false }
+
   /** The value of a field, whatever its visibility. */
   def field(target: AnyRef, name: String): AnyRef = fields
     .computeIfAbsent(

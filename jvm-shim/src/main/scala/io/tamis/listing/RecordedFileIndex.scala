@@ -44,6 +44,7 @@ final class RecordedFileIndex(
 
   override def equals(other: Any): Boolean = other match {
     case index: RecordedFileIndex =>
+      (this eq index) ||
       snapshot == index.snapshot && listing.fingerprint == index.listing.fingerprint
     case _ => false
   }

@@ -8,6 +8,8 @@ import io.tamis.rules.relations.{Eligibility, FileRelation, SwapFileIndex, UseTa
 import io.tamis.scan.TamisTable
 import io.tamis.wire.{Json, Reason, Reasons}
 import com.fasterxml.jackson.databind.node.ObjectNode
+import scala.util.{Success, Try}
+
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
@@ -89,9 +91,9 @@ object LeftToSpark {
   }
 
   private def ofIceberg(relation: DataSourceV2Relation): Reason =
-    IcebergRelation.taken(SparkSession.active, relation) match {
-      case Some(Left(reason)) => reason
-      case _                  => Reasons("OTHER_SOURCE", "source" -> "SparkTable")
+    Try(IcebergRelation.taken(SparkSession.active, relation)) match {
+      case Success(Left(reason)) => reason
+      case _                     => Reasons("OTHER_SOURCE", "source" -> "SparkTable")
     }
 
   private def nameOf(relation: LogicalRelation): String = relation.relation match {

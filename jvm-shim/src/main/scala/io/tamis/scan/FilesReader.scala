@@ -2,6 +2,10 @@ package io.tamis.scan
 
 import io.tamis.planning.{Decision, FileSelection}
 
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.connector.expressions.NamedReference
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
+import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.read.{
   InputPartition,
   PartitionReaderFactory,
@@ -17,24 +21,13 @@ trait FilesReader {
   /** Whether files are always read whole. */
   def wholeFiles: Boolean
 
-  /** A scan of these columns.
-    *
-    * @param decision
-    *   the decision of the scan. How files are read must depend on it alone
-    * @param kept
-    *   the files to read, which run-time filters may have made fewer
-    */
-  def scan(
-      table: TamisTable,
-      decision: Decision,
-      kept: FileSelection,
-      columns: StructType
-  ): FilesScan
+  /** A scan of these columns of the files that a decision keeps. */
+  def scan(table: TamisTable, decision: Decision, columns: StructType): FilesScan
 
-  /** What the format of the table would tell the optimizer about these files; None: what Spark
-    * estimates from their sizes.
+  /** A scan that answers an aggregation over the rows that pass these filters without reading a
+    * file; None: there is none.
     */
-  def statistics(kept: FileSelection, columns: StructType): Option[Statistics]
+  def aggregated(filters: Seq[Expression], aggregation: Aggregation): Option[Scan] = None
 }
 
 /** A scan of files. Two are equal if they read the same columns of the same rows. */
@@ -49,4 +42,20 @@ trait FilesScan {
 
   /** How rows are distributed over the partitions. */
   def partitioning: Partitioning = new UnknownPartitioning(0)
+
+  /** What the format of the table tells the optimizer; None: what Spark estimates from the sizes of
+    * the files.
+    */
+  def statistics: Option[Statistics] = None
+
+  /** Columns by whose values the format of the table can leave out files at run time. */
+  def filterAttributes: Seq[NamedReference] = Nil
+
+  /** The same scan of the files that are left at run time, and of what passes these predicates. It
+    * reads them in the same way: `readers` serve both.
+    */
+  def filtered(left: FileSelection, predicates: Seq[V2Predicate]): FilesScan
+
+  /** The files that are read; None: all that the scan was made for. */
+  def filesRead: Option[Int] = None
 }

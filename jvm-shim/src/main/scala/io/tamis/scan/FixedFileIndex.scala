@@ -1,6 +1,6 @@
 package io.tamis.scan
 
-import io.tamis.listing.Listing
+import io.tamis.listing.{Listing, RecordedFileIndex}
 import io.tamis.planning.{FileSelection, PlannedFiles}
 import scala.collection.mutable
 
@@ -40,9 +40,15 @@ class FixedFileIndex(table: PlannedFiles, val kept: FileSelection)
     allFiles().toArray.groupBy(_.getPath.getParent)
 
   override def equals(other: Any): Boolean = other match {
-    case index: FixedFileIndex => rootPaths.toSet == index.rootPaths.toSet && kept == index.kept
-    case _                     => false
+    case index: FixedFileIndex =>
+      rootPaths.toSet == index.rootPaths.toSet && kept == index.kept && recorded == index.recorded
+    case _ => false
   }
+
+  /** Other versions of a table have the same files with other deleted rows, or other columns. */
+  private def recorded: Option[RecordedFileIndex] =
+    Some(table.relation.location).collect { case index: RecordedFileIndex => index }
+
   override def hashCode(): Int = rootPaths.toSet.hashCode()
   override def toString: String = s"FixedFileIndex(${kept.count} of ${kept.listing.size} files)"
 }

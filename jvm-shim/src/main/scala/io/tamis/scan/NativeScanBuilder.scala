@@ -1,7 +1,8 @@
 package io.tamis.scan
 
-import io.tamis.listing.FileOptions
+import io.tamis.listing.{FileOptions, PartitionPredicate}
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScanBuilder
 import org.apache.spark.sql.internal.SQLConf
@@ -31,6 +32,15 @@ final class NativeScanBuilder(
     table.relation.dataSchema,
     new FileOptions(table).asMap
   )
+
+  /** Pushes no filter over a partition column, as Spark's V1 scan: a file may hold a column of that
+    * name, which the reader does not read, so that its pages would seem to hold NULL only.
+    */
+  override def pushFilters(filters: Seq[Expression]): Seq[Expression] = {
+    val partitions = files.partitionSchema.fieldNames.toSet
+    def isOfFiles(e: Expression): Boolean = !e.references.exists(a => partitions(a.name))
+    super.pushFilters(filters.flatMap(PartitionPredicate.impliedBy(_, isOfFiles(_))))
+  }
 
   override def pushDataFilters(filters: Array[Filter]): Array[Filter] =
     if (SQLConf.get.parquetFilterPushDown) filters else Array.empty

@@ -3,12 +3,8 @@ package io.tamis.scan
 import io.tamis.listing.Snapshots
 import io.tamis.planning.{Decision, FileSelection}
 
-import org.apache.spark.sql.connector.read.{
-  InputPartition,
-  PartitionReaderFactory,
-  Scan,
-  Statistics
-}
+import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory, Scan}
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.types.StructType
 
@@ -16,48 +12,50 @@ import org.apache.spark.sql.types.StructType
 object ParquetReader extends FilesReader {
   override val wholeFiles: Boolean = false
 
-  /** Pushes down the conjuncts that Spark still applies and the ranges that they imply, which also
-    * skip row groups and pages inside the surviving files.
-    */
-  override def scan(
-      table: TamisTable,
-      decision: Decision,
-      kept: FileSelection,
-      columns: StructType
-  ): FilesScan = {
-    val files = new FixedFileIndex(table, kept)
-    val builder = new NativeScanBuilder(table, files)
-    builder.pruneColumns(columns)
-    builder.pushFilters(decision.residual ++ decision.implied)
-    new ParquetFilesScan(table, files, builder.build())
-  }
-
-  override def statistics(kept: FileSelection, columns: StructType): Option[Statistics] = None
+  override def scan(table: TamisTable, decision: Decision, columns: StructType): FilesScan =
+    new ParquetFilesScan(table, decision, columns, decision.kept)
 }
 
 /** Spark's scan over its own partitions, or over some row groups of its files. */
 private[scan] final class ParquetFilesScan(
     table: TamisTable,
-    files: FixedFileIndex,
-    val native: ParquetScan
+    decision: Decision,
+    columns: StructType,
+    kept: FileSelection
 ) extends FilesScan {
+
+  /** Pushes down the conjuncts that Spark still applies and the ranges that they imply, which also
+    * skip row groups and pages inside the surviving files.
+    */
+  private val native: ParquetScan = {
+    val builder = new NativeScanBuilder(table, new FixedFileIndex(table, kept))
+    builder.pruneColumns(columns)
+    builder.pushFilters(decision.residual ++ decision.implied)
+    builder.build()
+  }
+
   override def readSchema: StructType = native.readSchema()
   override def columnarSupportMode: Scan.ColumnarSupportMode = native.columnarSupportMode()
   override lazy val readers: PartitionReaderFactory = new ReadersWhenRun(native)
 
   override def partitions: Array[InputPartition] =
     // Spark's own partitions change the scale of such values, also in the listing that it caches
-    if (!files.kept.ranges.isEmpty || Snapshots.holdsOtherScales(files.kept.listing))
-      RangePartitions.of(table.session, native, files.kept).toArray
+    if (!kept.ranges.isEmpty || Snapshots.holdsOtherScales(kept.listing))
+      RangePartitions.of(table.session, native, kept).toArray
     else native.toBatch.planInputPartitions()
+
+  override def filtered(left: FileSelection, predicates: Seq[V2Predicate]): FilesScan =
+    if (left.count == kept.count) this
+    else new ParquetFilesScan(table, decision, columns, left)
 
   override def metadata: Map[String, String] = native.getMetaData().filter { case (key, _) =>
     Set("ReadSchema", "PushedFilters", "Format")(key)
   }
 
   override def equals(other: Any): Boolean = other match {
-    case scan: ParquetFilesScan => native == scan.native
+    case scan: ParquetFilesScan => native == scan.ofSpark
     case _                      => false
   }
+  private def ofSpark: ParquetScan = native
   override def hashCode(): Int = native.hashCode()
 }

@@ -1,6 +1,6 @@
 package io.tamis.scan
 
-import io.tamis.listing.PartitionPredicate
+import io.tamis.listing.{PartitionPredicate, RecordedFileIndex}
 import io.tamis.planning.{Decision, SwappedFiles}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.execution.datasources.{FilePruningRunner, PartitionDirectory}
@@ -31,8 +31,12 @@ final class TamisFileIndex(val files: SwappedFiles, val decision: Decision)
     val ofPartitions =
       partitionFilters.filter(f => f.references.nonEmpty && f.references.forall(a => names(a.name)))
     val passes = PartitionPredicate.of(ofPartitions, schema)
-    val ofMetadata = new FilePruningRunner(dataFilters)
-    kept.directories.filter(d => passes(d.values)).map(ofMetadata.prune)
+    val listed = kept.directories.filter(d => passes(d.values))
+    files.relation.location match {
+      // FilePruningRunner does not know the metadata that a table format adds
+      case _: RecordedFileIndex => listed
+      case _                    => listed.map(new FilePruningRunner(dataFilters).prune)
+    }
   }
 
   override def toString: String = s"TamisFileIndex(${kept.count} of ${kept.listing.size} files)"

@@ -35,10 +35,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   def reading(columns: StructType): TamisScan = new TamisScan(table, decision, columns)
 
   private[tamis] val index = new FixedFileIndex(table, decision.kept)
-  private val files: FilesScan = scanOf(decision.kept)
-
-  private def scanOf(kept: FileSelection): FilesScan =
-    table.reader.scan(table, decision, kept, required)
+  private val files: FilesScan = table.reader.scan(table, decision, required)
 
   override def readSchema(): StructType = files.readSchema
   override def columnarSupportMode(): Scan.ColumnarSupportMode = files.columnarSupportMode
@@ -59,7 +56,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     * then estimates sizes only, so this reports no row count.
     */
   override def estimateStatistics(): Statistics =
-    table.reader.statistics(decision.kept, readSchema()).getOrElse(ofSpark)
+    files.statistics.getOrElse(ofSpark)
 
   private def ofSpark: Statistics = {
     val conf = SQLConf.get
@@ -110,7 +107,9 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     val (ofPartitions, ofFiles) = readSchema().fields.partition(f => partitions(f.name))
     val clustered =
       if (TamisConf.runtimeFiltersEnabled(SQLConf.get)) clusteredBy(ofFiles.toSeq) else Nil
-    (ofPartitions ++ clustered).map(f => Expressions.column(QuotedName(f.name)): NamedReference)
+    val columns =
+      (ofPartitions ++ clustered).map(f => Expressions.column(QuotedName(f.name)): NamedReference)
+    (columns ++ files.filterAttributes).distinctBy(_.fieldNames.toSeq)
   }
 
   private def clusteredBy(fields: Seq[StructField]): Seq[StructField] = {
@@ -125,18 +124,18 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
     * threads may share a scan.
     */
   private val runtimeScan = new ThreadLocal[FilesScan]
-  @volatile private var ranWith: Option[FileSelection] = None
+  @volatile private var ranWith: Option[(FileSelection, FilesScan)] = None
 
   override def filter(predicates: Array[V2Predicate]): Unit = {
     val kept = new RuntimePruning(table, decision.kept)(predicates.toSeq)
-    ranWith = Some(kept)
-    if (kept.count < decision.kept.count) runtimeScan.set(scanOf(kept))
-    else runtimeScan.remove()
+    val left = files.filtered(kept, predicates.toSeq)
+    ranWith = Some(kept -> left)
+    runtimeScan.set(left)
   }
 
   /** The kept files that remained after the last run-time filters; None if none has been applied.
     */
-  def runtimeKept: Option[FileSelection] = ranWith
+  def runtimeKept: Option[FileSelection] = ranWith.map(_._1)
 
   private def takeRuntimeScan(): Option[FilesScan] = {
     val scan = Option(runtimeScan.get)
@@ -181,8 +180,10 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   }
 
   override def supportedCustomMetrics(): Array[CustomMetric] = ScanMetrics.shown(decision)
-  override def reportDriverMetrics(): Array[CustomTaskMetric] =
-    ScanMetrics.of(decision, ranWith.getOrElse(decision.kept).count)
+  override def reportDriverMetrics(): Array[CustomTaskMetric] = {
+    val (kept, read) = ranWith.getOrElse(decision.kept -> files)
+    ScanMetrics.of(decision, read.filesRead.getOrElse(kept.count))
+  }
 
   /** Two scans read the same rows if they read the same files and columns with the same residual;
     * exact conjuncts are true for every row of the files and make no difference. Scans that offer

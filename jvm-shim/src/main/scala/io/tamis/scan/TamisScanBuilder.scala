@@ -1,10 +1,12 @@
 package io.tamis.scan
 
+import io.tamis.bridge.AnyFailure
 import io.tamis.listing.Listing
 import io.tamis.planning.{Decision, FileSelection, PlanningMetrics, ScanPlanner, UsedFilters}
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
-import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
+import org.apache.spark.sql.connector.read.{Scan, SupportsPushDownAggregates}
 import org.apache.spark.sql.execution.datasources.v2.FileScanBuilder
 import org.apache.spark.sql.types.StructType
 
@@ -18,8 +20,11 @@ final class TamisScanBuilder(table: TamisTable)
       table.session,
       new FixedFileIndex(table, FileSelection.all(Listing.empty)),
       table.relation.dataSchema
-    ) {
+    )
+    with SupportsPushDownAggregates {
 
+  private var filters: Seq[Expression] = Nil
+  private var answered: Option[Scan] = None
   private var decision: Option[Decision] = None
   private var required: StructType = table.schema
 
@@ -29,6 +34,7 @@ final class TamisScanBuilder(table: TamisTable)
     *   the conjuncts that Spark applies to the rows of the scan
     */
   override def pushFilters(filters: Seq[Expression]): Seq[Expression] = {
+    this.filters = filters
     val decided = UsedFilters.leftIn(ScanPlanner.decide(table, filters), table.purpose.filterUses)
     decision = Some(decided)
     decided.residual
@@ -39,7 +45,21 @@ final class TamisScanBuilder(table: TamisTable)
 
   override def pruneColumns(requiredSchema: StructType): Unit = required = requiredSchema
 
-  override def build(): Scan = {
+  /** Lets the format of the table answer an aggregation of all its rows that pass the filters, as
+    * it would without tamis. Spark asks only if every filter has left the plan.
+    */
+  override def pushAggregation(aggregation: Aggregation): Boolean = {
+    if (table.purpose.within.isEmpty)
+      answered = AnyFailure.warned[Option[Scan]](
+        AnyFailure.keyed("aggregated"),
+        s"the statistics of ${table.name()} were not asked for an aggregate",
+        "Report this error. The query reads the files."
+      )(table.reader.aggregated(filters, aggregation))(_ => None)
+    answered.isDefined
+  }
+  override def build(): Scan = answered.getOrElse(files())
+
+  private def files(): Scan = {
     val scan = new TamisScan(table, decision.getOrElse(ScanPlanner.everything(table)), required)
     table.built = Some(scan.index)
     PlanningMetrics.planned(scan.decision)

@@ -53,14 +53,28 @@ final case class IcebergSnapshot(
 ) extends FormatSnapshot
 
 /** Requests the data files of a snapshot, as `<id>.iceberg.arrow` in this directory
-  * (tamis.serve.iceberg_files). The answer says why they cannot be read.
+  * (tamis.serve.iceberg_files).
+  *
+  * @param patienceMs
+  *   the most milliseconds for which planning waits
   */
 final case class IcebergFilesRequest(
     directory: String,
     snapshot: IcebergSnapshot,
     storage: Map[String, String],
-    cacheDirectory: Option[String]
-) extends Request[Option[String]] {
-  override def read(answer: String): Option[String] =
-    Option(Messages.document(answer, id).get("problem")).filterNot(_.isNull).map(_.asText)
+    cacheDirectory: Option[String],
+    patienceMs: Long
+) extends Request[IcebergFilesAnswer] {
+  override def read(answer: String): IcebergFilesAnswer = {
+    val root = Messages.document(answer, id)
+    val problem = Option(root.get("problem")).filterNot(_.isNull).map(_.asText)
+    IcebergFilesAnswer(problem, root.path("is_pending").asBoolean)
+  }
 }
+
+/** @param problem
+  *   why the files were not written
+  * @param isPending
+  *   they are still being read, for a later query
+  */
+final case class IcebergFilesAnswer(problem: Option[String], isPending: Boolean)

@@ -1,8 +1,13 @@
 package io.tamis.formats.delta
 
-import io.tamis.formats.Members
+import io.tamis.TamisExtensions
+import io.tamis.formats.{FormatFailure, Members}
 import io.tamis.listing.{Listing, RecordedFileIndex, TableSize}
 import io.tamis.wire.{DeltaSnapshot, Reason, Reasons}
+import java.lang.ref.SoftReference
+import java.util
+
+import scala.jdk.CollectionConverters._
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -26,31 +31,39 @@ import org.apache.spark.sql.types.StructType
   * All members of Delta's classes are accessed here, by reflection: seen in Delta 4.4.0 for Spark
   * 4.1.
   */
-final class DeltaFiles private (relation: HadoopFsRelation) {
+final class DeltaFiles private (private val relation: HadoopFsRelation) {
   private val index: FileIndex = relation.location
   private val scan: AnyRef = Members.call(index, "preparedScan")
-  private val snapshot: AnyRef = Members.call(scan, "scannedSnapshot")
   private val metadata: AnyRef = Members.call(relation.fileFormat, "metadata")
-  private val loader: ClassLoader = index.getClass.getClassLoader
+  private val addFiles: Seq[AnyRef] = Members.get[Seq[AnyRef]](scan, "files").distinct
+  private val hasDeletionVectors: Boolean =
+    addFiles.exists(Members.call(_, "deletionVector") != null)
+  private val columnMapping: String =
+    Members.get[String](Members.call(metadata, "columnMappingMode"), "name")
+  private val features: Set[String] = Members
+    .get[Set[String]](Members.call(relation.fileFormat, "protocol"), "readerAndWriterFeatureNames")
+  private val readsChanges: Boolean = Members.get[Boolean](relation.fileFormat, "isCDCRead")
 
-  private lazy val addFiles: Seq[AnyRef] = Members.get[Seq[AnyRef]](scan, "files").distinct
+  private def directories: Seq[PartitionDirectory] =
+    if (relation.partitionSchema.isEmpty)
+      Seq(PartitionDirectory(InternalRow.empty, addFiles.map(status)))
+    else
+      addFiles
+        .groupBy(Members.get[Map[String, String]](_, "partitionValues"))
+        .toSeq
+        .map { case (values, files) =>
+          val row = Members.get[InternalRow](index, "getPartitionValuesRow", values)
+          PartitionDirectory(row, files.map(status))
+        }
 
-  private lazy val directories: Seq[PartitionDirectory] = addFiles
-    .groupBy(Members.get[Map[String, String]](_, "partitionValues"))
-    .toSeq
-    .map { case (values, files) =>
-      PartitionDirectory(
-        Members.get[InternalRow](index, "getPartitionValuesRow", values),
-        files
-          .map(Members.get[FileStatusWithMetadata](index, "fileStatusWithMetadataFromAddFile", _))
-      )
-    }
+  private def status(addFile: AnyRef): FileStatusWithMetadata =
+    Members.get[FileStatusWithMetadata](index, "fileStatusWithMetadataFromAddFile", addFile)
 
   /** Why Spark's own Parquet reader may return other rows than Delta's reader; None: it does not.
     */
   def ofDeltasReader: Option[Reason] =
     if (columnMapping != "none") Some(Reasons("DELTA_COLUMN_MAPPING"))
-    else if (isMarked("isCDCRead") || writesAheadOfReaders) Some(Reasons("DELTA_READER"))
+    else if (readsChanges || features.exists(DeltaFiles.Unread)) Some(Reasons("DELTA_READER"))
     else if (hasDeletionVectors) Some(Reasons("DELTA_DELETION_VECTORS"))
     else None
 
@@ -61,28 +74,13 @@ final class DeltaFiles private (relation: HadoopFsRelation) {
     if (readsMetadata && hasDeletionVectors) Some(Reasons("DELTA_DELETION_VECTORS_AND_METADATA"))
     else None
 
-  private def hasDeletionVectors: Boolean =
-    addFiles.exists(Members.call(_, "deletionVector") != null)
-
-  private def isMarked(flag: String): Boolean =
-    Members.get[Boolean](relation.fileFormat, flag)
-
-  /** Whether files may hold columns in another type than the table, which Delta checks when it
-    * reads them.
-    */
-  private def writesAheadOfReaders: Boolean = {
-    val protocol = Members.call(relation.fileFormat, "protocol")
-    Members.get[Set[String]](protocol, "readerAndWriterFeatureNames").exists(DeltaFiles.Unread)
-  }
-
-  private def columnMapping: String =
-    Members.get[String](Members.call(metadata, "columnMappingMode"), "name")
-
   /** The same relation over a listing of these files. */
   def recorded: HadoopFsRelation =
     relation.copy(location = recordedIndex)(relation.sparkSession)
 
-  /** The same, read by Spark's own Parquet reader. */
+  /** The same, read by Spark's own Parquet reader. Delta declares partition columns as columns of
+    * the files; their values are those of the log, whatever files contain.
+    */
   def recordedAsParquet: HadoopFsRelation = relation
     .copy(location = recordedIndex, fileFormat = new ParquetFileFormat)(relation.sparkSession)
 
@@ -101,6 +99,7 @@ final class DeltaFiles private (relation: HadoopFsRelation) {
   }
 
   private def deltaSnapshot: DeltaSnapshot = {
+    val snapshot = Members.call(scan, "scannedSnapshot")
     val segment = Members.call(snapshot, "logSegment")
     val checkpoint = Members.call(segment, "checkpointProvider")
     def uris(files: AnyRef): Seq[String] =
@@ -124,7 +123,7 @@ final class DeltaFiles private (relation: HadoopFsRelation) {
     */
   def withoutDeletedRows(logical: LogicalRelation): Option[LogicalPlan] =
     Members.get[Option[LogicalPlan]](
-      Members.singleton(loader, DeltaFiles.DeletionVectors),
+      Members.singleton(index.getClass.getClassLoader, DeltaFiles.DeletionVectors),
       "dvEnabledScanFor",
       logical,
       relation,
@@ -136,6 +135,7 @@ final class DeltaFiles private (relation: HadoopFsRelation) {
 object DeltaFiles {
   private val Prepared = "org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex"
   private val Unprepared = "org.apache.spark.sql.delta.files.TahoeLogFileIndex"
+  private val Extension = "io.delta.sql.DeltaSparkSessionExtension"
   private val Format = "org.apache.spark.sql.delta.DeltaParquetFileFormat"
   private val DeletionVectors = "org.apache.spark.sql.delta.ScanWithDeletionVectors"
 
@@ -154,13 +154,41 @@ object DeltaFiles {
 
   /** Only exactly these classes: others choose files in ways that are not known here. */
   def unapply(relation: HadoopFsRelation): Option[DeltaFiles] =
-    if (isOfDelta(relation) && relation.location.getClass.getName == Prepared)
-      Some(new DeltaFiles(relation))
-    else None
+    if (!isOfDelta(relation) || relation.location.getClass.getName != Prepared) None
+    else
+      FormatFailure.kept(Option.empty[DeltaFiles])(Some(recently(relation).getOrElse {
+        val files = new DeltaFiles(relation)
+        remember(files)
+        files
+      }))
 
-  /** Whether Delta has not chosen the files yet, because its extension is listed after tamis. */
-  def isUnprepared(relation: HadoopFsRelation): Boolean =
-    isOfDelta(relation) && relation.location.getClass.getName == Unprepared
+  /** Why Delta has not chosen the files; None: it has, or the relation is not one of Delta. */
+  def unprepared(relation: HadoopFsRelation): Option[Reason] =
+    if (!isOfDelta(relation) || relation.location.getClass.getName != Unprepared) None
+    else {
+      val names = relation.sparkSession.sparkContext.getConf
+        .get("spark.sql.extensions", "")
+        .split(",")
+        .map(_.trim)
+      val isAfter = names.indexOf(Extension) > names.indexOf(classOf[TamisExtensions].getName)
+      Some(Reasons(if (isAfter) "DELTA_LISTED_AFTER_TAMIS" else "DELTA_CHOSE_NO_FILES"))
+    }
+
+  /** Several rules of one plan ask about a relation, and its files may be many. */
+  private val Remembered = 4
+  private val recent = new util.ArrayDeque[SoftReference[DeltaFiles]]
+
+  private def recently(relation: HadoopFsRelation): Option[DeltaFiles] = recent.synchronized {
+    recent.asScala.flatMap(r => Option(r.get)).find { files =>
+      (files.relation.location eq relation.location) &&
+      (files.relation.fileFormat eq relation.fileFormat)
+    }
+  }
+
+  private def remember(files: DeltaFiles): Unit = recent.synchronized {
+    recent.addFirst(new SoftReference(files))
+    while (recent.size > Remembered) recent.removeLast()
+  }
 
   private def isOfDelta(relation: HadoopFsRelation): Boolean =
     relation.fileFormat.getClass.getName == Format

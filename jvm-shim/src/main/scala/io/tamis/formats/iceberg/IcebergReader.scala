@@ -1,21 +1,22 @@
 package io.tamis.formats.iceberg
 
-import io.tamis.formats.Members
-import io.tamis.planning.{Decision, FileSelection, ReportedStatistics}
-import io.tamis.scan.{FilesReader, FilesScan, ParquetReader, TamisTable}
-import java.util
+import io.tamis.planning.Decision
+import io.tamis.scan.{FilesReader, FilesScan, TamisTable}
 
-import scala.jdk.CollectionConverters._
-
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
+import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.connector.read.partitioning.{Partitioning, UnknownPartitioning}
 import org.apache.spark.sql.execution.datasources.v2.PushablePredicate
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
-/** Reads files of Iceberg: with Spark's own Parquet reader where that returns the same rows, and
-  * else with Iceberg's scan, confined to the files that are kept. Iceberg's scan applies deletes
-  * and reads whatever Iceberg has ever written.
+/** Reads files by Iceberg's own scan, confined to those that are kept. It applies deletes, and
+  * reads whatever Iceberg has ever written.
+  *
+  * Spark's Parquet reader would save Iceberg's planning, but finds columns by name, and nothing in
+  * the metadata of a table proves that the names in files are those of its schema: schemas that no
+  * snapshot needs are removed, and so may be the name mapping of imported files.
   */
 private[iceberg] final class IcebergReader(
     table: IcebergTable,
@@ -28,88 +29,44 @@ private[iceberg] final class IcebergReader(
   override def scan(
       of: TamisTable,
       decision: Decision,
-      kept: FileSelection,
       columns: StructType
   ): FilesScan =
-    if (table.isReadAlikeBySpark && files.arePlain(decision.kept.ordinals))
-      ParquetReader.scan(of, decision, kept, columns)
-    else new IcebergScan(table, files, kept, ofIceberg(decision, columns))
-
-  /** As Iceberg's scan does: by the types of the columns. */
-  override def statistics(kept: FileSelection, columns: StructType): Option[Statistics] = {
-    val rows = files.recordsIn(kept.ordinals)
-    Some(ReportedStatistics.ofSize(rows * columns.defaultSize, Some(rows)))
-  }
+    new IcebergScan(table.name, files, decision.kept, () => ofIceberg(decision, columns))
 
   /** Iceberg's scan of all files, with the conjuncts that Spark still applies and the ranges that
-    * they imply, by which Iceberg skips row groups.
+    * they imply, by which Iceberg skips files and row groups.
     */
   private def ofIceberg(decision: Decision, columns: StructType): Scan = {
     val builder = table.newScanBuilder(options)
-    builder match {
-      case filtered: SupportsPushDownV2Filters =>
-        val predicates = (decision.residual ++ decision.implied)
-          .flatMap(PushablePredicate.unapply(_))
-        filtered.pushPredicates(predicates.toArray)
-      case _ =>
-    }
+    pushed(builder, decision.residual ++ decision.implied)
     builder match {
       case projected: SupportsPushDownRequiredColumns => projected.pruneColumns(columns)
       case _                                          =>
     }
     builder.build()
   }
-}
 
-/** Iceberg's own scan, confined to some files.
-  *
-  * The tasks of Iceberg's scan are replaced by those of the kept files, as its own run-time filters
-  * do (`resetTasks` of SparkPartitioningAwareScan). Everything else is Iceberg's.
-  */
-private[iceberg] final class IcebergScan(
-    table: IcebergTable,
-    files: IcebergFiles,
-    kept: FileSelection,
-    scan: Scan
-) extends FilesScan {
-
-  private lazy val confined: Scan = {
-    val tasks = Members.get[util.List[AnyRef]](scan, "tasks").asScala
-    val surviving = tasks.filter { task =>
-      val location = Members.get[String](Members.call(task, "file"), "location")
-      // filters that were proven for all files of the listing have left the plan
-      val ordinal = files
-        .ordinalOf(location)
-        .getOrElse(
-          throw new IllegalStateException(
-            s"Iceberg reads $location of ${table.name}, which is not among the files of its " +
-              "manifests. Run the query again with spark.tamis.enabled=false, and report this error"
-          )
-        )
-      kept.contains(ordinal)
+  /** @return
+    *   whether Iceberg applies all of them to every row
+    */
+  private def pushed(builder: ScanBuilder, filters: Seq[Expression]): Boolean = {
+    val translated = filters.map(PushablePredicate.unapply(_))
+    builder match {
+      case filtered: SupportsPushDownV2Filters =>
+        val left = filtered.pushPredicates(translated.flatten.toArray[V2Predicate])
+        left.isEmpty && translated.forall(_.isDefined)
+      case _ => filters.isEmpty
     }
-    if (surviving.size < tasks.size)
-      Members.call(scan, "resetTasks", new util.ArrayList(surviving.asJava))
-    scan
-  }
-  private lazy val batch = confined.toBatch
-
-  override def readSchema: StructType = scan.readSchema()
-  override def columnarSupportMode: Scan.ColumnarSupportMode = scan.columnarSupportMode()
-  override def partitions: Array[InputPartition] = batch.planInputPartitions()
-  override lazy val readers: PartitionReaderFactory = batch.createReaderFactory()
-  override def metadata: Map[String, String] = Map("Format" -> "iceberg")
-
-  override def partitioning: Partitioning = confined match {
-    case reporting: SupportsReportPartitioning => reporting.outputPartitioning()
-    case _                                     => new UnknownPartitioning(0)
   }
 
-  override def equals(other: Any): Boolean = other match {
-    case that: IcebergScan => scan == that.plain && kept == that.selected
-    case _                 => false
+  /** What Iceberg itself answers from its metadata, without reading a file. */
+  override def aggregated(filters: Seq[Expression], aggregation: Aggregation): Option[Scan] = {
+    val builder = table.newScanBuilder(options)
+    builder match {
+      case aggregating: SupportsPushDownAggregates
+          if pushed(builder, filters) && aggregating.pushAggregation(aggregation) =>
+        Some(builder.build())
+      case _ => None
+    }
   }
-  private def plain: Scan = scan
-  private def selected: FileSelection = kept
-  override def hashCode(): Int = kept.hashCode()
 }

@@ -1,5 +1,6 @@
 package io.tamis.formats.iceberg
 
+import io.tamis.bridge.AnyFailure
 import io.tamis.formats.Members
 import io.tamis.wire.{IcebergSnapshot, Reason, Reasons}
 import java.util.Locale
@@ -9,8 +10,6 @@ import scala.jdk.CollectionConverters._
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.connector.catalog.{SupportsRead, Table}
 import org.apache.spark.sql.connector.read.ScanBuilder
-import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
 /** A table of Iceberg at the snapshot that a query reads.
@@ -18,30 +17,27 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
   * All members of Iceberg's classes are accessed in this package, by reflection: seen in Iceberg
   * 1.12.0 for Spark 4.1.
   */
-private[iceberg] final class IcebergTable private (val ofSpark: Table) {
-  private val table = Members.call(ofSpark, "table")
+private[iceberg] final class IcebergTable private (ofSpark: Table, table: AnyRef) {
+  private val loader = ofSpark.getClass.getClassLoader
   private val metadata = Members.call(Members.call(table, "operations"), "current")
   private val ofSnapshot = Option(Members.field(ofSpark, "snapshot"))
-  private val ofSchema = Members.field(ofSpark, "schema")
-  private val loader = ofSpark.getClass.getClassLoader
+  private val properties = Members.get[java.util.Map[String, String]](table, "properties").asScala
 
   val name: String = ofSpark.name()
-  val columns: StructType = ofSpark.schema()
   val location: Path = new Path(Members.get[String](table, "location"))
-  private val properties = Members.get[java.util.Map[String, String]](table, "properties").asScala
 
   /** The snapshot, for the Python package. */
   lazy val snapshot: IcebergSnapshot = IcebergSnapshot(
     Members.get[Int](metadata, "formatVersion"),
     ofSnapshot.map(Members.get[Long](_, "snapshotId")),
     ofSnapshot.flatMap(s => Option(Members.get[String](s, "manifestListLocation"))),
-    json("SchemaParser", ofSchema),
+    json("SchemaParser", Members.field(ofSpark, "schema")),
     Members
       .get[java.util.List[AnyRef]](metadata, "specs")
       .asScala
       .toSeq
       .map(json("PartitionSpecParser", _)),
-    properties.get(IcebergTable.NameMapping)
+    properties.get("schema.name-mapping.default")
   )
 
   private def json(parser: String, of: AnyRef): String =
@@ -49,10 +45,8 @@ private[iceberg] final class IcebergTable private (val ofSpark: Table) {
 
   /** Why the files are left to Iceberg; None: tamis may choose among them. */
   def refusal: Option[Reason] = {
-    val kind = table.getClass.getName
     val io = Members.call(table, "io").getClass.getName
-    if (kind != IcebergTable.Base) Some(Reasons("ICEBERG_CATALOG_PLANS", "table" -> kind))
-    else if (ofSnapshot.isEmpty) Some(Reasons("ICEBERG_NO_SNAPSHOT"))
+    if (ofSnapshot.isEmpty) Some(Reasons("ICEBERG_NO_SNAPSHOT"))
     else if (!isReachable(io)) Some(Reasons("ICEBERG_FILE_IO", "io" -> io))
     else None
   }
@@ -64,23 +58,6 @@ private[iceberg] final class IcebergTable private (val ofSpark: Table) {
       scheme.forall(Set("file", "hdfs"))
     })
 
-  /** Whether Spark's own Parquet reader returns the same rows as Iceberg's, for files without
-    * deletes, and loses nothing that Iceberg's scan tells the optimizer.
-    *
-    *   - Spark's reader finds columns by name. The name of a column in a file is that of the schema
-    *     it was written with, so there must never have been another schema; files that were added
-    *     have a name mapping. Iceberg writes some characters of names in another form.
-    *   - Iceberg's scan reports groups of partitions for joins if Spark asks for them, and numbers
-    *     of distinct values if Spark estimates by them.
-    */
-  lazy val isReadAlikeBySpark: Boolean = {
-    val conf = SQLConf.get
-    Members.get[java.util.List[_]](metadata, "schemas").size == 1 &&
-    !properties.contains(IcebergTable.NameMapping) &&
-    !conf.v2BucketingEnabled && !conf.cboEnabled && !conf.planStatsEnabled &&
-    IcebergTable.isPlain(columns) && IcebergTypes.areCommon(snapshot.schema)
-  }
-
   def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
     ofSpark.asInstanceOf[SupportsRead].newScanBuilder(options)
 }
@@ -90,23 +67,19 @@ private[iceberg] object IcebergTable {
   private val Base = "org.apache.iceberg.BaseTable"
   private val HadoopIO = "org.apache.iceberg.hadoop.HadoopFileIO"
   private val ResolvingIO = "org.apache.iceberg.io.ResolvingFileIO"
-  private val NameMapping = "schema.name-mapping.default"
 
   /** Only exactly this class: others choose rows in ways that are not known here. */
-  def of(table: Table): Option[IcebergTable] =
-    if (isOne(table)) Some(new IcebergTable(table)) else None
-
   def isOne(table: Table): Boolean = table.getClass.getName == OfSpark
 
-  private val PlainName = "[A-Za-z_][A-Za-z0-9_]*".r
+  /** The table, or why tamis does not look into it. */
+  def of(table: Table): Either[Reason, IcebergTable] =
+    try {
+      val inner = Members.call(table, "table")
+      val kind = inner.getClass.getName
+      if (kind != Base) Left(Reasons("ICEBERG_CATALOG_PLANS", "table" -> kind))
+      else if (!IcebergScan.isKnown(table.getClass.getClassLoader)) Left(unknownVersion)
+      else Right(new IcebergTable(table, inner))
+    } catch { case AnyFailure(_) => Left(unknownVersion) }
 
-  /** Whether all names are the same in files, and differ by more than case. */
-  private def isPlain(t: DataType): Boolean = t match {
-    case s: StructType =>
-      s.map(_.name.toLowerCase(Locale.ROOT)).distinct.size == s.size &&
-      s.forall(f => PlainName.matches(f.name) && isPlain(f.dataType))
-    case a: ArrayType => isPlain(a.elementType)
-    case m: MapType   => isPlain(m.keyType) && isPlain(m.valueType)
-    case _            => true
-  }
+  private def unknownVersion = Reasons("ICEBERG_VERSION")
 }

@@ -44,10 +44,7 @@ object Eligibility {
     files match {
       case DeltaFiles(delta) => delta.ofDeltasIndex(relation.output.exists(isMetadata))
       case _                 =>
-        first(
-          DeltaFiles.isUnprepared(files) -> "DELTA_LISTED_AFTER_TAMIS",
-          !isKnown -> "UNSUPPORTED_FORMAT"
-        )
+        DeltaFiles.unprepared(files).orElse(first(!isKnown -> "UNSUPPORTED_FORMAT"))
     }
   }
 
@@ -60,7 +57,7 @@ object Eligibility {
       besides(files).orElse(
         first(
           !lists(files) -> "FOREIGN_FILE_INDEX",
-          // Delta declares partition columns as columns of the files, which never contain them
+          // Delta takes their values from its log, as Spark does
           (files.overlappedPartCols.nonEmpty && !isOfFormat(files)) -> "PARTITION_COLUMN_IN_FILES",
           files.schema.exists(f => holdsVariant(f.dataType)) -> "VARIANT_COLUMN",
           // the reader fills such a column with row positions if the files do not contain it

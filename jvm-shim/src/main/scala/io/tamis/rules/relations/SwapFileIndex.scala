@@ -1,6 +1,7 @@
 package io.tamis.rules.relations
 
 import io.tamis.conf.TamisConf
+import io.tamis.formats.FormatFailure
 import io.tamis.formats.delta.DeltaFiles
 import io.tamis.listing.{FileFormats, PartitionPredicate}
 import io.tamis.planning.{Conjunct, Decision, LeftInPlan, PlannedFiles, ScanPlanner, SwappedFiles}
@@ -38,8 +39,11 @@ object SwapFileIndex extends GoalRule {
   override protected def rewritten(plan: LogicalPlan): LogicalPlan =
     if (Eligibility.isRowLevelWrite(plan)) plan
     else
-      plan.transformDown { case filter @ Filter(condition, relation: LogicalRelation) =>
-        decided(condition, relation).fold(_ => filter, swapped(condition, relation, _))
+      // Delta chooses the files of subqueries only when it sees the whole query
+      plan.transformDownWithSubqueries { case filter @ Filter(condition, r: LogicalRelation) =>
+        FormatFailure.kept[LogicalPlan](filter) {
+          decided(condition, r).fold(_ => filter, swapped(condition, r, _))
+        }
       }
 
   /** Why the file index of such a relation stays Spark's, for explanations.

@@ -1,5 +1,6 @@
 package io.tamis.rules.relations
 
+import io.tamis.formats.FormatFailure
 import io.tamis.formats.delta.DeltaFiles
 import io.tamis.formats.iceberg.IcebergRelation
 import io.tamis.rules.goals.GoalRule
@@ -22,16 +23,17 @@ class UseTamisTables(session: SparkSession) extends GoalRule {
     else
       plan.transformDown {
         case FileRelation(relation, files) if Eligibility.refusal(relation).isEmpty =>
-          val listed = files match {
-            case DeltaFiles(delta) => delta.recordedAsParquet
-            case _                 => files
+          FormatFailure.kept[LogicalPlan](relation) {
+            val listed = files match {
+              case DeltaFiles(delta) => delta.recordedAsParquet
+              case _                 => files
+            }
+            val table = new TamisTable(session, listed, relation.catalogTable)
+            TamisRelation.of(table, relation.output)
           }
-          val table = new TamisTable(session, listed, relation.catalogTable)
-          TamisRelation.of(table, relation.output)
-        case relation: DataSourceV2Relation =>
-          IcebergRelation.taken(session, relation) match {
-            case Some(Right(table)) => TamisRelation.of(table, relation.output)
-            case _                  => relation
-          }
+        case relation: DataSourceV2Relation if IcebergRelation.isOne(relation.table) =>
+          FormatFailure.kept[LogicalPlan](relation)(
+            IcebergRelation.taken(session, relation).getOrElse(relation)
+          )
       }
 }

@@ -1,0 +1,126 @@
+package io.tamis.formats.iceberg
+
+import io.tamis.formats.Members
+import io.tamis.planning.FileSelection
+import io.tamis.scan.FilesScan
+import java.util
+
+import scala.jdk.CollectionConverters._
+import scala.util.Try
+
+import org.apache.spark.sql.connector.expressions.NamedReference
+import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
+import org.apache.spark.sql.connector.read._
+import org.apache.spark.sql.connector.read.partitioning.{Partitioning, UnknownPartitioning}
+
+/** Iceberg's own scan, confined to some files.
+  *
+  * The tasks of Iceberg's scan are replaced by those of the kept files, as its own run-time filters
+  * do (`resetTasks` of SparkPartitioningAwareScan). Everything else is Iceberg's.
+  *
+  * @param make
+  *   makes Iceberg's scan of all files
+  */
+private[iceberg] final class IcebergScan(
+    name: String,
+    files: IcebergFiles,
+    kept: FileSelection,
+    make: () => Scan,
+    atRunTime: Option[(FileSelection, Array[V2Predicate])] = None
+) extends FilesScan {
+  private lazy val ofIceberg: Scan = make()
+
+  private lazy val confined: Scan = {
+    reset(kept)
+    atRunTime.foreach { case (left, predicates) =>
+      // Iceberg groups the partitions of a join by what all its tasks have in common: fixed first
+      partitioningOf(ofIceberg)
+      if (left.count < kept.count) reset(left)
+      ofIceberg match {
+        case filtered: SupportsRuntimeV2Filtering if predicates.nonEmpty =>
+          filtered.filter(predicates)
+        case _ =>
+      }
+    }
+    ofIceberg
+  }
+
+  private def reset(to: FileSelection): Unit = {
+    val before = tasks
+    val surviving = before.filter(task => to.contains(ordinalOf(task)))
+    if (surviving.size < before.size)
+      Members.call(ofIceberg, IcebergScan.Reset, new util.ArrayList(surviving.asJava))
+  }
+
+  private def tasks: Seq[AnyRef] =
+    Members.get[util.List[AnyRef]](ofIceberg, IcebergScan.Tasks).asScala.toSeq
+
+  private def locationOf(task: AnyRef): String =
+    Members.get[String](Members.call(task, "file"), "location")
+
+  /** Filters that were proven for all files of the listing have left the plan. */
+  private def ordinalOf(task: AnyRef): Int = files
+    .ordinalOf(locationOf(task))
+    .getOrElse(
+      throw new IllegalStateException(
+        s"Iceberg reads ${locationOf(task)} of $name, which is not among the files of its " +
+          "manifests. Run the query again with spark.tamis.enabled=false, and report this error"
+      )
+    )
+
+  private lazy val batch = confined.toBatch
+
+  override def readSchema: org.apache.spark.sql.types.StructType = ofIceberg.readSchema()
+  override def columnarSupportMode: Scan.ColumnarSupportMode = ofIceberg.columnarSupportMode()
+  override def partitions: Array[InputPartition] = batch.planInputPartitions()
+  override lazy val readers: PartitionReaderFactory = batch.createReaderFactory()
+  override def metadata: Map[String, String] = Map("Format" -> "iceberg")
+  override def filesRead: Option[Int] = Some(tasks.map(locationOf).distinct.size)
+
+  override def partitioning: Partitioning = partitioningOf(confined)
+
+  private def partitioningOf(scan: Scan): Partitioning = scan match {
+    case reporting: SupportsReportPartitioning => reporting.outputPartitioning()
+    case _                                     => new UnknownPartitioning(0)
+  }
+
+  override def statistics: Option[Statistics] =
+    Some(confined).collect { case reporting: SupportsReportStatistics =>
+      reporting.estimateStatistics()
+    }
+
+  override def filterAttributes: Seq[NamedReference] = ofIceberg match {
+    case filtered: SupportsRuntimeV2Filtering => filtered.filterAttributes().toSeq
+    case _                                    => Nil
+  }
+
+  /** A new scan of Iceberg's, because several threads may filter one at once. */
+  override def filtered(left: FileSelection, predicates: Seq[V2Predicate]): FilesScan = {
+    val names = filterAttributes.map(_.describe).toSet
+    val own = predicates.filter { p =>
+      val columns = p.references.map(_.describe)
+      columns.nonEmpty && columns.forall(names)
+    }
+    new IcebergScan(name, files, kept, make, Some(left -> own.toArray))
+  }
+
+  override def equals(other: Any): Boolean = other match {
+    case that: IcebergScan => kept == that.selected && ofIceberg == that.plain
+    case _                 => false
+  }
+  private def plain: Scan = ofIceberg
+  private def selected: FileSelection = kept
+  override def hashCode(): Int = kept.hashCode()
+}
+
+private[iceberg] object IcebergScan {
+  private val OfSpark = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
+  private val Tasks = "tasks"
+  private val Reset = "resetTasks"
+
+  /** Whether this release of Iceberg has the members by which a scan is confined. */
+  def isKnown(loader: ClassLoader): Boolean = Try {
+    val scan = Class.forName(OfSpark, false, loader)
+    Members.has(scan, Tasks, 0) && Members.has(scan, Reset, 1)
+  }.getOrElse(false)
+}
