@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.planning import (
+    driver_memory,
     evaluation,
     explaining,
     first_plan,
@@ -34,6 +35,10 @@ _PARTS: dict[str, tuple[str, Callable[[argparse.Namespace], list[str]]]] = {
     "memory": (
         "Anonymous memory of an index with row statistics",
         lambda given: memory.table(given.folder),
+    ),
+    "driver-memory": (
+        "Memory of a driver and its sidecar",
+        lambda given: driver_memory.table(given.folder),
     ),
     "segments": ("Segments, CPU milliseconds", lambda given: segments.table(given.folder)),
     "first-plan": (
