@@ -26,12 +26,12 @@ import numpy as np
 import numpy.typing as npt
 
 from bench.appends import WAYS, Way, put, session_of
-from bench.session import jvm, session
+from bench.driver_clocks import DriverClocks
+from bench.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_MEASURES: Final = ("wall", "CPU of the driver", "CPU of the thread")
 #: The second one shows how far the ratio of two equal ways is from 1.
 _WAYS: Final = tuple(
     Way(name, table, confs=next(way for way in WAYS if way.table == like).confs)
@@ -42,24 +42,8 @@ _WAYS: Final = tuple(
         ("automatic index", "automatic", "automatic"),
     )
 )
-_WARM_UP: Final = 30  # rounds
+_WARM_UP: Final = 15  # rounds
 _SAMPLES: Final = 10_000
-
-
-class Clocks:
-    """Reads the clocks of the driver: seconds, in the order of `_MEASURES`."""
-
-    def __init__(self, spark: SparkSession) -> None:
-        management = jvm(spark).java.lang.management.ManagementFactory
-        self._threads = management.getThreadMXBean()
-        self._process = management.getOperatingSystemMXBean()
-
-    def read(self) -> npt.NDArray[np.float64]:
-        # py4j runs every call of a Python thread in the same thread of the driver
-        thread = self._threads.getCurrentThreadCpuTime()
-        return np.array(
-            [time.perf_counter(), self._process.getProcessCpuTime() / 1e9, thread / 1e9]
-        )
 
 
 def run(
@@ -71,7 +55,7 @@ def run(
     for way in ways:
         sessions[way.name].sql(f"CREATE TABLE {way.table} (id BIGINT, x DOUBLE) USING parquet")
         put(sessions[way.name], way, range(files))
-    clocks = Clocks(spark)
+    clocks = DriverClocks(spark)
     taken: dict[str, list[npt.NDArray[np.float64]]] = {way.name: [] for way in ways}
     for number in range(rounds + _WARM_UP):
         for way in random.Random(number).sample(ways, len(ways)):
@@ -107,8 +91,8 @@ def show(title: str, taken: dict[str, npt.NDArray[np.float64]], together: int) -
     """Print a table: medians in milliseconds per append, and ratios."""
     plain, *_ = taken.values()
     print(f"\n{title}: {len(plain)} rounds\n")
-    print("| | " + " | ".join(f"{name}, ms | / plain Spark" for name in _MEASURES) + " |")
-    print("|---|" + "---:|" * 2 * len(_MEASURES))
+    print("| | " + " | ".join(f"{name}, ms | / plain Spark" for name in DriverClocks.NAMES) + " |")
+    print("|---|" + "---:|" * 2 * len(DriverClocks.NAMES))
     for name, seconds in taken.items():
         cells = []
         for median, (ratio, low, high) in zip(

@@ -36,6 +36,10 @@ _PARTS: dict[str, tuple[str, Callable[[argparse.Namespace], list[str]]]] = {
         "Anonymous memory of an index with row statistics",
         lambda given: memory.table(given.folder),
     ),
+    "footers-memory": (
+        "Anonymous memory of a built and of an automatic index",
+        lambda given: memory.footers_table(given.folder),
+    ),
     "driver-memory": (
         "Memory of a driver and its sidecar",
         lambda given: driver_memory.table(given.folder),
