@@ -6,8 +6,8 @@ of the thread that runs the command. The ratios to plain Spark are those of the 
 appends, without the tenth of the rounds that took longest. The intervals contain the ratio in 95 %
 of 10,000 bootstrap samples of the rounds.
 
-*alone*: before each append, background work of the one before has ended. *in a row*: each way
-appends several files, one directly after the other, and all of them count together.
+*alone*: there is a pause before each append, for the background work of the one before. *in a row*:
+each way appends several files, one directly after the other, and all of them count together.
 """
 
 from __future__ import annotations
