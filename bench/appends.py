@@ -52,7 +52,7 @@ class Way:
 
 
 _OFF = {"spark.tamis.enabled": "false"}
-_WAYS = (
+WAYS = (
     Way("plain Spark", "plain", confs=_OFF),
     Way("no index", "unindexed"),
     Way("`build()` once", "built", builds=True),
@@ -75,7 +75,7 @@ class Seconds:
     def cells(self, way: Way) -> str:
         """Return the median, and its ratio to that of plain Spark."""
         median = statistics.median(self._of[way.name])
-        return f"{median:.2f} | {median / statistics.median(self._of[_WAYS[0].name]):.2f}"
+        return f"{median:.2f} | {median / statistics.median(self._of[WAYS[0].name]):.2f}"
 
 
 def put(spark: SparkSession, way: Way, numbers: range) -> None:
@@ -95,7 +95,7 @@ def session_of(spark: SparkSession, way: Way) -> SparkSession:
 
 
 def run(
-    spark: SparkSession, files: int, appends: int, folder: Path, ways: Sequence[Way] = _WAYS
+    spark: SparkSession, files: int, appends: int, folder: Path, ways: Sequence[Way] = WAYS
 ) -> None:
     """Run the benchmark and print a table. The first of `ways` is plain Spark."""
     sessions = {way.name: session_of(spark, way) for way in ways}
@@ -116,7 +116,7 @@ def run(
             if way.refreshes:
                 started = time.perf_counter()
                 tamis.index(own, way.table).refresh()
-                refreshes.note(_WAYS[0], started)
+                refreshes.note(WAYS[0], started)
             with Opened([folder]) as kernel:
                 started = time.perf_counter()
                 found = own.table(way.table).where(f"id = {number * _ROWS + 5}").collect()
@@ -132,7 +132,7 @@ def run(
         files_opened = f"{statistics.mean(counts):.2f} | {max(counts)}"
         print(f"| {way.name} | {files_opened} | {queries.cells(way)} | {writes.cells(way)} |")
     if any(way.refreshes for way in ways):
-        print(f"\nrefresh(): {refreshes.cells(_WAYS[0]).partition(' ')[0]} seconds")
+        print(f"\nrefresh(): {refreshes.cells(WAYS[0]).partition(' ')[0]} seconds")
 
 
 def main() -> None:
@@ -143,8 +143,8 @@ def main() -> None:
     options = parser.parse_args()
     ways = [
         way
-        for way in _WAYS
-        if options.tables is None or way is _WAYS[0] or way.table in options.tables
+        for way in WAYS
+        if options.tables is None or way is WAYS[0] or way.table in options.tables
     ]
     lakes = any(way.source != "parquet" for way in ways)
     folder = Path(tempfile.mkdtemp(prefix="tamis-appends-"))

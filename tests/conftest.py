@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from pytest_spark.config import SparkConfigBuilder
 
 from tests.class_archive import java_options
+from tests.sidecar_start import await_sidecar
 from tests.small_queries import save_work
 
 if TYPE_CHECKING:
@@ -99,8 +100,9 @@ def repository() -> Path:
 
 @pytest.fixture(scope="session")
 def spark_session(spark_session: SparkSession) -> SparkSession:
-    """Return the session of pytest-spark, set up for many small queries."""
+    """Return the session of pytest-spark, set up for many small queries, with its sidecar."""
     save_work(spark_session)
+    await_sidecar(spark_session)
     return spark_session
 
 

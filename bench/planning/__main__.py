@@ -9,6 +9,7 @@ from pathlib import Path
 
 from bench.planning import (
     delta_log,
+    driver_memory,
     evaluation,
     explaining,
     first_plan,
@@ -40,6 +41,14 @@ _PARTS: dict[str, tuple[str, Callable[[argparse.Namespace], list[str]]]] = {
     "iceberg-manifests": (
         "Manifests of Iceberg, CPU milliseconds",
         lambda given: iceberg_manifests.table(given.folder),
+    ),
+    "footers-memory": (
+        "Anonymous memory of a built and of an automatic index",
+        lambda given: memory.footers_table(given.folder),
+    ),
+    "driver-memory": (
+        "Memory of a driver and its sidecar",
+        lambda given: driver_memory.table(given.folder),
     ),
     "segments": ("Segments, CPU milliseconds", lambda given: segments.table(given.folder)),
     "delta-log": (

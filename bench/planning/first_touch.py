@@ -57,11 +57,7 @@ def write_index(
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     root = folder.resolve().as_uri().replace("file://", "file:")
-    fields = [
-        {"name": name, "type": kind, "nullable": True, "metadata": {}}
-        for name, kind in COLUMNS.items()
-    ]
-    schema = json.dumps({"type": "struct", "fields": fields})
+    schema = schema_of_files()
     store = Store.at(root, None, {})
     tables, raw = ({}, {}) if recording is None else recording.data(RecordingSpec())
     empty = json.dumps({"type": "struct", "fields": []})
@@ -78,17 +74,29 @@ def write_index(
     return store
 
 
-def _content(root: str, schema: str, ordinal: npt.NDArray[np.int64], row_groups: int) -> Generation:
-    """Return the statistics of the files with these ordinals."""
-    size = len(ordinal)
-    leaves = leaves_of(schema)
-    keys = FileKeys(
+def schema_of_files() -> str:
+    """Return Spark's JSON of the columns."""
+    fields = [
+        {"name": name, "type": kind, "nullable": True, "metadata": {}}
+        for name, kind in COLUMNS.items()
+    ]
+    return json.dumps({"type": "struct", "fields": fields})
+
+
+def keys_of(root: str, ordinal: npt.NDArray[np.int64]) -> FileKeys:
+    """Return the keys of the files with these ordinals."""
+    return FileKeys(
         (root,),
-        _column(np.zeros(size, np.int32)),
+        _column(np.zeros(len(ordinal), np.int32)),
         _column([f"part-{i:07d}-c000.snappy.parquet" for i in ordinal]),
         _column(ordinal % 977 + 1_000_000),
         _column(ordinal + 10**12),
     )
+
+
+def footers_of(ordinal: npt.NDArray[np.int64], row_groups: int) -> pa.Table:
+    """Return the footer statistics of the files with these ordinals."""
+    size = len(ordinal)
     bounds = {
         "id": (ordinal * 10, ordinal * 10 + 9),
         "v": (ordinal * 1.5, ordinal * 1.5 + 100),
@@ -104,12 +112,19 @@ def _content(root: str, schema: str, ordinal: npt.NDArray[np.int64], row_groups:
     for name, (lower, upper) in bounds.items():
         statistics |= {f"min.{name}": lower, f"max.{name}": upper}
         statistics[f"null_count.{name}"] = np.zeros(size, np.int64)
+    return pa.table(statistics)
+
+
+def _content(root: str, schema: str, ordinal: npt.NDArray[np.int64], row_groups: int) -> Generation:
+    """Return the statistics of the files with these ordinals."""
+    size = len(ordinal)
+    leaves = leaves_of(schema)
     groups = row_groups_table([], [], leaves)
     if row_groups > 1:
         groups = pa.table(_row_groups(size, row_groups)).select(
             [name for name in groups.column_names if not name.endswith((".v", ".d"))]
         )
-    return assemble(keys, leaves, pa.table(statistics), groups)
+    return assemble(keys_of(root, ordinal), leaves, footers_of(ordinal, row_groups), groups)
 
 
 def _row_groups(size: int, count: int) -> dict[str, object]:

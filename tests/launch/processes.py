@@ -26,13 +26,15 @@ REPORT = "REPORT "
 def shell(directory: Path, **more: str) -> dict[str, str]:
     """Return the environment of a shell with this Python activated.
 
-    Spark's settings in it are a time limit that a busy machine keeps, options of the JVM with which
+    Spark's settings in it are time limits that a busy machine keeps, options of the JVM with which
     executors start fast, and those that avoid work which takes longer than a small query.
     """
     settings = directory / "settings"
     settings.mkdir(exist_ok=True)
     defaults = {
         "spark.tamis.timeout": "60s",
+        # so that the first query waits for the sidecar, although its files are few and small
+        "spark.sql.files.openCostInBytes": "1g",
         "spark.executor.extraJavaOptions": java_options(),
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.shuffle.partitions": "1",

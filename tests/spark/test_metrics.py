@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 COUNTERS = (
     "scans.planned",
     "scans.fallback",
+    "scans.beforeStart",
     "files.total",
     "files.kept",
     "bytes.total",

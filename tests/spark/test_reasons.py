@@ -763,6 +763,7 @@ ELSEWHERE = {
     "PARTITION_VALUE_PROVES_NOTHING",
     "CONSTANTS_NOT_COMPARABLE",
     "SPLIT_NOT_NEEDED",
+    "SIDECAR_STARTING",  # tests/launch/test_early_query.py
 }
 
 #: Reasons whose fix changes how files are read, and not how many.

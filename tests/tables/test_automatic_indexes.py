@@ -7,6 +7,7 @@ import os
 import shutil
 import threading
 import time
+import weakref
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -35,6 +36,7 @@ from tamis.wire.messages import VERSION, WrittenFilesRequest
 from tamis.wire.scans import AutomaticIndex
 from tests.indexing.local import spark_schema
 from tests.tables.test_parquet import SCHEMA, A, Scene, lowers, uri_of, write
+from tests.waiting import wait_until
 
 ALL = [1, 3, 5, 8]
 
@@ -399,6 +401,29 @@ def test_small_jobs_do_not_wait_for_large_ones(
     wait_for(scene)
     assert lowers(scene.open()) == ALL
     assert lowers(scene.open(root=tmp_path / "o")) == [70]
+
+
+def test_ended_job_takes_no_memory(scene: Automatic, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that waits for the next job does not keep the last one, with its list of files."""
+    jobs: list[weakref.ref[automatic_indexes.Job]] = []
+    start = AutomaticIndexes._start
+
+    def noting(self: AutomaticIndexes, job: automatic_indexes.Job) -> automatic_indexes.Job | None:
+        jobs.append(weakref.ref(job))
+        return start(self, job)
+
+    monkeypatch.setattr(AutomaticIndexes, "_start", noting)
+    assert lowers(scene.open()) == ALL
+    wait_until(lambda: [job() for job in jobs] == [None])
+
+
+def test_all_files_of_a_listing_are_not_copied() -> None:
+    numbers = pa.chunked_array([pa.array([1, 2, 3])])
+    files = FileKeys(("file:/t",), numbers, numbers.cast(pa.string()), numbers, numbers)
+    assert files.take(np.array([0, 1, 2])) is files
+    for ordinals in ([], [0, 1], [1, 0, 2]):
+        taken = files.take(np.array(ordinals, np.int64))
+        assert taken.size.to_pylist() == [ordinal + 1 for ordinal in ordinals]
 
 
 def test_jobs_of_an_index_are_limited(scene: Automatic, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,11 +23,13 @@ from dataclasses import replace
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.automatic import low_priority
 from tamis.indexing.automatic.file_adder import Key, Unindexed, add_files
 from tamis.indexing.format.store import Store
+from tamis.indexing.read.freshness import UNMATCHED, match_keys
 from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.snapshot import FileKeys
 
@@ -60,8 +62,15 @@ class Job:
         self._done = threading.Event()
         self._has_added = False
         self.unindexed = unindexed
-        self.uris = frozenset(unindexed.files.uris())
-        self.is_small = len(self.uris) <= FEW
+        self.is_small = len(unindexed.files) <= FEW
+
+    def __len__(self) -> int:
+        return len(self.unindexed.files)
+
+    def has(self, files: FileKeys) -> npt.NDArray[np.bool_]:
+        """Return for each file whether it is one of the job."""
+        rows = match_keys(files, self.unindexed.files)
+        return np.ones(len(files), np.bool_) if rows is None else rows != UNMATCHED
 
     def wait(self, seconds: float) -> bool:
         """Return whether files were added within this time."""
@@ -153,19 +162,30 @@ class AutomaticIndexes:
             for each in wanted:
                 if now < self._delayed.get(each.key, 0.0):
                     continue
-                is_due = [now >= self._failed.get(f, 0.0) for f in _identities(each.files)]
-                if any(is_due):
+                is_due = self._is_due(each.files, now)
+                if is_due.any():
                     due = replace(each, files=each.files.take(np.flatnonzero(is_due)))
                     jobs.append(self._start(Job(due)))
             # a small job runs after all earlier ones
             unfinished = [job for of_index in self._running.values() for job in of_index]
-        are_few = sum(len(job.uris) for job in unfinished if job.is_small) <= FEW
+        are_few = sum(len(job) for job in unfinished if job.is_small) <= FEW
         return [job for job in jobs if job is not None and job.is_small] if are_few else []
+
+    def _is_due(self, files: FileKeys, now: float) -> npt.NDArray[np.bool_]:
+        """Return for each file whether it may be tried, or tried again."""
+        is_due = np.ones(len(files), np.bool_)
+        if self._failed:
+            # few files have such a time, and only these need their URI
+            times = np.array([mtime for _, mtime in self._failed], np.int64)
+            for file in np.flatnonzero(np.isin(files.mtime.to_numpy(), times)):
+                (identity,) = _identities(files.take(np.array([file])))
+                is_due[file] = now >= self._failed.get(identity, 0.0)
+        return is_due
 
     def _start(self, job: Job) -> Job | None:
         """Start a job, or return one that has the same files. None: there are too many."""
         jobs = self._running.setdefault(job.unindexed.key, [])
-        same = next((each for each in jobs if job.uris <= each.uris), None)
+        same = next((each for each in jobs if each.has(job.unindexed.files).all()), None)
         if same is None and len(jobs) < _MOST_JOBS:
             self._queue(job.is_small).put(job)
             jobs.append(job)
@@ -186,7 +206,11 @@ class AutomaticIndexes:
         """Return how many files are being added to an index, or will be added next."""
         with self._lock:
             jobs = list(self._running.get((root, location), ()))
-        return len(frozenset().union(*(job.uris for job in jobs)))
+        count = 0
+        for number, job in enumerate(jobs):
+            earlier = [each.has(job.unindexed.files) for each in jobs[:number]]
+            count += len(job) - int(np.count_nonzero(np.any(earlier, axis=0)))
+        return count
 
     def wait(self, jobs: Sequence[Job], seconds: float) -> bool:
         """Wait for jobs; return whether one has added files.
@@ -209,23 +233,25 @@ class AutomaticIndexes:
 
     def _work(self, jobs: queue.SimpleQueue[Job]) -> None:
         while True:
-            job = jobs.get()
-            key = job.unindexed.key
-            described, missed = 0, job.unindexed.files
-            with suppress(Exception):  # whatever happens, the files stay unknown
-                act = add_files if job.is_small else low_priority.add_files
-                described, missed = act(job.unindexed)
-            with suppress(Exception):
-                if described:
-                    self._changed(*key)
-            is_vain = not described and not _exists(*key)
-            with self._lock:
-                self._note_missed(key, missed, is_vain)
-                self._running[key].remove(job)
-                if not self._running[key]:
-                    del self._running[key]
-            job.finish(described > 0)
+            self._run(jobs.get())  # which keeps no reference to the job
             release_unused_memory()
+
+    def _run(self, job: Job) -> None:
+        key = job.unindexed.key
+        described, missed = 0, job.unindexed.files
+        with suppress(Exception):  # whatever happens, the files stay unknown
+            act = add_files if job.is_small else low_priority.add_files
+            described, missed = act(job.unindexed)
+        with suppress(Exception):
+            if described:
+                self._changed(*key)
+        is_vain = not described and not _exists(*key)
+        with self._lock:
+            self._note_missed(key, missed, is_vain)
+            self._running[key].remove(job)
+            if not self._running[key]:
+                del self._running[key]
+        job.finish(described > 0)
 
     def _note_missed(self, key: Key, missed: FileKeys, is_vain: bool) -> None:
         """Note files that shall not be tried again soon.
@@ -238,24 +264,22 @@ class AutomaticIndexes:
         """
         now, wall = self._clock(), time.time() * 1000
         # the clock of the storage may be ahead
-        due = {
-            file: now + (_SOON if abs(wall - file[1]) < _YOUNG * 1000 else _RETRY)
-            for file in _identities(missed)
-        }
+        is_young = np.abs(wall - missed.mtime.to_numpy()) < _YOUNG * 1000
         if not is_vain:
             self._vain.pop(key, None)
-        elif due and min(due.values()) >= now + _RETRY:
+        elif len(missed) and not is_young.any():
             if len(self._vain) >= _TRACKED:
                 self._vain.clear()
             self._vain[key] = min(2 * self._vain.get(key, _RETRY / 2), _RAREST)
             self._delayed[key] = now + self._vain[key]
             return
-        if len(due) > _TRACKED // 10:
-            self._delayed[key] = min(due.values())
+        if len(missed) > _TRACKED // 10:
+            self._delayed[key] = now + (_SOON if is_young.any() else _RETRY)
             return
-        if len(self._failed) + len(due) > _TRACKED:
+        if len(self._failed) + len(missed) > _TRACKED:
             self._failed.clear()
-        self._failed.update(due)
+        due = (now + np.where(is_young, _SOON, _RETRY)).tolist()
+        self._failed.update(zip(_identities(missed), due, strict=True))
 
 
 def _exists(root: str, location: str) -> bool:

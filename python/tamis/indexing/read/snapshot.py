@@ -42,7 +42,9 @@ class FileKeys:
         return len(self.name)
 
     def take(self, ordinals: npt.NDArray[np.int64]) -> FileKeys:
-        """Return the keys of the files at these ordinals."""
+        """Return the keys of the files at these ordinals; without a copy if these are all files."""
+        if len(ordinals) == len(self) and np.array_equal(ordinals, np.arange(len(self))):
+            return self
         chosen = pa.array(ordinals)
         return FileKeys(
             self.directories,

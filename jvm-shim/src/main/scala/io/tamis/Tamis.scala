@@ -1,6 +1,6 @@
 package io.tamis
 
-import io.tamis.bridge.{PlannerClient, SidecarSupervisor, Warnings}
+import io.tamis.bridge.{PlannerClient, SidecarSupervisor, StartWait, Warnings}
 import io.tamis.functions.QueryFunction
 import io.tamis.listing.{
   FileOptions,
@@ -208,7 +208,7 @@ object Tamis {
     * @return
     *   a JSON array
     */
-  def scans(dataset: Dataset[_]): String = ScanReport.scans(execution(dataset))
+  def scans(dataset: Dataset[_]): String = StartWait.inFull(ScanReport.scans(execution(dataset)))
 
   /** The full report on every scan, for tamis.explain.
     *
@@ -217,14 +217,17 @@ object Tamis {
     */
   def explain(dataset: Dataset[_]): String = {
     val planned = execution(dataset)
-    planned.sparkSession.withActive(Json.text(ScanReport.explained(planned)))
+    planned.sparkSession.withActive(explained(planned))
   }
 
   /** The overload for the text of a query or command, which is planned and not run. */
   def explain(session: SparkSession, query: String): String = {
     val classic = session.asInstanceOf[ClassicSession]
-    classic.withActive(Json.text(ScanReport.explained(QueryFunction.planned(classic, query))))
+    classic.withActive(explained(QueryFunction.planned(classic, query)))
   }
+
+  private def explained(planned: QueryExecution): String =
+    StartWait.inFull(Json.text(ScanReport.explained(planned)))
 
   /** Waits for the audits of queries that ended (spark.tamis.audit).
     *
@@ -243,7 +246,7 @@ object Tamis {
     */
   def layouts(dataset: Dataset[_]): String = {
     val planned = execution(dataset)
-    planned.sparkSession.withActive(Layouts.scans(planned))
+    planned.sparkSession.withActive(StartWait.inFull(Layouts.scans(planned)))
   }
 
   /** The rows of the table behind one of these scans. */

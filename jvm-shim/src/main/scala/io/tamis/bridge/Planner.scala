@@ -39,5 +39,10 @@ trait Planner {
 }
 
 /** The planner is not available; the message says why. Callers do without its answer. */
-final class PlannerUnavailable(message: String, cause: Throwable = null)
+class PlannerUnavailable(message: String, cause: Throwable = null)
     extends RuntimeException(message, cause)
+
+/** The first sidecar of the driver is still starting, and the request does not wait any longer.
+  * This is not a failure: later requests find the sidecar ready.
+  */
+final class SidecarStarting extends PlannerUnavailable("the sidecar is still starting")

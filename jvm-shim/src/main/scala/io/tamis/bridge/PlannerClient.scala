@@ -37,8 +37,15 @@ object PlannerClient {
       }.toOption
     }
 
-  /** Sends a request to a method of the planner, and reads the answer within the deadline. */
-  def ask[A](request: Request[A], conf: SQLConf)(method: Planner => String => String): A = {
+  /** Sends a request to a method of the planner, and reads the answer within the deadline.
+    *
+    * @param startWait
+    *   how long the request may wait for the first sidecar of the driver; SidecarStarting is thrown
+    *   if it takes longer
+    */
+  def ask[A](request: Request[A], conf: SQLConf, startWait: StartWait = StartWait.Full)(
+      method: Planner => String => String
+  ): A = {
     // the deadline covers everything, including the wait for the sidecar to start
     val timeoutMs = math.max(TamisConf.timeoutMs(conf), request.leastMs)
     // the product saturates, and the sum may wrap around: a difference from it is still right
@@ -48,7 +55,8 @@ object PlannerClient {
       val sidecar = SidecarSupervisor.await(
         TamisConf.python(conf),
         deadline,
-        TamisConf.startTimeoutMs(conf)
+        TamisConf.startTimeoutMs(conf),
+        startWait
       )
       contacted = Some(sidecar)
       val call = calls.submit(() => method(sidecar.planner)(request.toJson))

@@ -3,6 +3,7 @@ package io.tamis.bridge
 import io.tamis.conf.{Mode, TamisConf}
 import java.nio.file.{Files, Path}
 import java.util.concurrent._
+import java.util.concurrent.atomic.AtomicBoolean
 
 import scala.collection.mutable
 import scala.util.Try
@@ -44,6 +45,10 @@ object SidecarSupervisor {
 
   /** Whether a query has asked for the sidecar. */
   @volatile private[tamis] var isInUse = false
+
+  /** Whether a sidecar of this driver has been ready; if not, the first one is still starting. */
+  @volatile private[bridge] var hasBeenReady = false
+  private val saidStarting = new AtomicBoolean()
   private var failures = 0
   private var hangs = 0
   private var openUntil = System.nanoTime()
@@ -109,11 +114,16 @@ object SidecarSupervisor {
 
   /** Returns the running sidecar, and waits until the deadline for it to be ready. Throws
     * PlannerUnavailable while the breaker is open.
+    *
+    * @param startWait
+    *   how long to wait if no sidecar of this driver has been ready yet; then throws
+    *   SidecarStarting
     */
   def await(
       configuredPython: Option[String],
       deadlineNanos: Long,
-      startTimeoutMs: Long
+      startTimeoutMs: Long,
+      startWait: StartWait
   ): Sidecar = {
     isInUse = true
     val python = SidecarPython.choose(configuredPython)
@@ -122,16 +132,27 @@ object SidecarSupervisor {
       if (System.nanoTime() - openUntil < 0) throw new PlannerUnavailable(lastFailure)
       run.filter(_.isUsable).getOrElse(launch(python, startTimeoutMs))
     }
-    try wanted.future.get(math.max(1L, deadlineNanos - System.nanoTime()), TimeUnit.NANOSECONDS)
+    val began = System.nanoTime()
+    val untilDeadline = math.max(1L, deadlineNanos - began)
+    val isFirst = !hasBeenReady && !wanted.future.isDone
+    val patience = if (isFirst) startWait.nanos(untilDeadline) else untilDeadline
+    try wanted.future.get(patience, TimeUnit.NANOSECONDS)
     catch {
-      case e: ExecutionException => throw e.getCause
-      case _: TimeoutException   =>
+      case e: ExecutionException                           => throw e.getCause
+      case _: TimeoutException if patience < untilDeadline =>
+        if (!saidStarting.getAndSet(true))
+          log.info(
+            "a query did not wait for the sidecar, which is still starting, because this could " +
+              "have taken longer than reading its files. Later queries will use the sidecar."
+          )
+        throw new SidecarStarting
+      case _: TimeoutException =>
         throw new SidecarStartFailure(
           s"the sidecar ($python) is still starting. Later queries will use it. If this happens " +
             "often, raise spark.tamis.timeout.",
           lasting = false
         )
-    }
+    } finally if (isFirst) startWait.spend(System.nanoTime() - began)
   }
 
   def succeeded(): Unit = synchronized {
@@ -181,7 +202,14 @@ object SidecarSupervisor {
     val started = Run(
       python,
       timeoutMs,
-      CompletableFuture.supplyAsync[Sidecar](() => Sidecar.start(python, timeoutMs), background)
+      CompletableFuture.supplyAsync[Sidecar](
+        () => {
+          val sidecar = Sidecar.start(python, timeoutMs)
+          hasBeenReady = true
+          sidecar
+        },
+        background
+      )
     )
     run = Some(started)
     started

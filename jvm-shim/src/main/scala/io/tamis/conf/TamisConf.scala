@@ -14,6 +14,10 @@ object TamisConf extends ConfAccessors {
 
   private def ownMode(conf: SQLConf): Mode = Mode.named(modeName(conf))
 
+  /** Whether guards check the queries of a session. */
+  def isGuarded(conf: SQLConf): Boolean =
+    (requireFilter(conf).nonEmpty || assertPruned(conf).nonEmpty) && mode(conf) == Mode.Apply
+
   /** Makes the mode of a session Off. */
   def turnOff(conf: SQLConf): Unit = conf.setConfString(enabled.key, "false")
 

@@ -1,5 +1,6 @@
 package io.tamis.functions
 
+import io.tamis.bridge.StartWait
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.plans.logical.{LocalRelation, LogicalPlan}
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
@@ -30,7 +31,7 @@ private[functions] abstract class QueryFunction(name: String)
 
   final override protected def rows(session: SparkSession, query: String): LogicalPlan = {
     val planned = QueryFunction.planned(session, query)
-    val result = session.withActive(rows(planned))
+    val result = session.withActive(StartWait.inFull(rows(planned)))
     LocalRelation.fromExternalRows(DataTypeUtils.toAttributes(schema), result)
   }
 }

@@ -10,6 +10,7 @@ object PlanningMetrics {
   private val Counters = Seq(
     "scans.planned",
     "scans.fallback",
+    "scans.beforeStart",
     "scans.observed",
     "files.total",
     "files.kept",
@@ -51,7 +52,10 @@ object PlanningMetrics {
         registry.counter("scans.observed").inc()
         registry.counter("files.observed").inc(would.kept.count.toLong)
         registry.counter("bytes.observed").inc(would.kept.bytes)
-      case None => if (decision.fallbackReason.isDefined) registry.counter("scans.fallback").inc()
+      case None =>
+        decision.fallbackReason.foreach { why =>
+          registry.counter(if (why.isBeforeStart) "scans.beforeStart" else "scans.fallback").inc()
+        }
     }
     registry.counter("files.total").inc(kept.listing.tableSize.files)
     registry.counter("files.kept").inc(kept.count.toLong)

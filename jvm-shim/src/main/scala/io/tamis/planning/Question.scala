@@ -1,6 +1,13 @@
 package io.tamis.planning
 
-import io.tamis.bridge.{AnyFailure, PlannerClient, SidecarSupervisor, Warnings}
+import io.tamis.bridge.{
+  AnyFailure,
+  PlannerClient,
+  SidecarStarting,
+  SidecarSupervisor,
+  StartWait,
+  Warnings
+}
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{FileOptions, Listing, ReadFingerprint, RecordedFileIndex, Snapshots}
 import io.tamis.wire._
@@ -23,6 +30,8 @@ import org.apache.spark.sql.types.StructType
   *   an additional question about the files that the filters keep
   * @param wholeFiles
   *   do not consider row groups
+  * @param unaided
+  *   the files that Spark reads if there is no answer; None: those of `among`
   */
 final class Question(
     table: PlannedFiles,
@@ -31,7 +40,8 @@ final class Question(
     detail: Boolean = false,
     among: Option[FileSelection] = None,
     goal: Option[Goal] = None,
-    wholeFiles: Boolean = false
+    wholeFiles: Boolean = false,
+    unaided: Option[FileSelection] = None
 ) {
   private val conf = SQLConf.get
 
@@ -70,16 +80,34 @@ final class Question(
       AnyFailure.keyed("planner"),
       s"planning the scan of ${table.name()} failed",
       "Report this error. The scan reads what plain Spark would read."
-    )(Right(act))(e => Left(Reasons("PLANNER_FAILED", "error" -> String.valueOf(e.getMessage))))
+    )(Right(act)) {
+      case _: SidecarStarting => Left(Reasons("SIDECAR_STARTING"))
+      case e => Left(Reasons("PLANNER_FAILED", "error" -> String.valueOf(e.getMessage)))
+    }
 
   /** The question as it is sent, after writing the snapshot that it refers to. May throw. */
   def document(): ObjectNode = request().document
 
   private def send(): PlanAnswer = {
-    val answer = PlannerClient.ask(request(), conf)(_.plan)
+    val answer = PlannerClient.ask(request(), conf, startWait)(_.plan)
     answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
     answer
   }
+
+  /** A guard compares the answer with what a user requires, so that it needs one. Details are for a
+    * user too. The mode `observe` waits as `apply` does, and so reports what `apply` would do.
+    */
+  private def startWait: StartWait =
+    if (detail || TamisConf.isGuarded(conf)) StartWait.Full
+    else
+      StartWait.atMost {
+        val read = unaided.orElse(among)
+        ReadingTime.millis(
+          read.fold(listing.size)(_.count).toLong,
+          read.fold(listing.totalBytes)(_.bytes),
+          conf
+        )
+      }
 
   private def request(): PlanRequest = {
     Snapshots.ensure(listing, SidecarSupervisor.privateDirectory)

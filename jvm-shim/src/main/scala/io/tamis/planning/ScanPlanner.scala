@@ -91,7 +91,8 @@ object ScanPlanner {
       listed,
       filters,
       among = table.purpose.within,
-      wholeFiles = table.wholeFiles
+      wholeFiles = table.wholeFiles,
+      unaided = Some(matching)
     ).ask()
     val answeredAt = System.nanoTime()
     reply match {

@@ -20,8 +20,11 @@ final case class Reason(code: String, text: String, fix: Option[String]) {
     if (text.endsWith(".")) s"$text ${advice.capitalize}." else s"$text: $advice"
   }
 
-  /** Whether the planner could not answer, so that nothing is known. */
-  def isPlannerFailure: Boolean = code == "PLANNER_FAILED"
+  /** Whether the planner gave no answer, so that nothing is known. */
+  def isUnanswered: Boolean = code == "PLANNER_FAILED" || isBeforeStart
+
+  /** Whether the query did not wait until the sidecar was ready. */
+  def isBeforeStart: Boolean = code == "SIDECAR_STARTING"
 
   /** Whether a split scan cannot gain anything, so that there is nothing to explain. */
   def isSplitNotNeeded: Boolean = code == "SPLIT_NOT_NEEDED"

@@ -55,12 +55,17 @@ object StubPlanner extends Planner {
   /** Takes the place of the sidecar. Call it before a session with the extension is created, which
     * would start Python otherwise.
     */
-  def install(): Unit = SidecarSupervisor.synchronized {
-    val sidecar = new Sidecar(Python, NoProcess, OutputStream.nullOutputStream, null, this, 0)
-    val ready = CompletableFuture.completedFuture(sidecar)
-    SidecarSupervisor.run = Some(SidecarSupervisor.Run(Python, 1000, ready))
-    SidecarSupervisor.succeeded()
-  }
+  def install(): Unit = installWhen(CompletableFuture.completedFuture(sidecar))
+
+  /** The same, as a sidecar that is ready when this is done. */
+  private[bridge] def installWhen(ready: CompletableFuture[Sidecar]): Unit =
+    SidecarSupervisor.synchronized {
+      SidecarSupervisor.run = Some(SidecarSupervisor.Run(Python, 1000, ready))
+      SidecarSupervisor.succeeded()
+    }
+
+  private[bridge] def sidecar: Sidecar =
+    new Sidecar(Python, NoProcess, OutputStream.nullOutputStream, null, this, 0)
 
   /** Answers questions about scans like this, and forgets the questions received so far. */
   def answer(answers: JsonNode => StubAnswer): Unit = {

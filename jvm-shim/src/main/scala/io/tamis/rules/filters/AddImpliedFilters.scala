@@ -1,11 +1,14 @@
 package io.tamis.rules.filters
 
+import io.tamis.bridge.StartWait
 import io.tamis.conf.{Mode, TamisConf}
+import io.tamis.planning.ReadingTime
 import io.tamis.rules.goals.GoalRule
-import io.tamis.rules.relations.{Eligibility, OtherSource}
+import io.tamis.rules.relations.{Eligibility, FileRelation, OtherSource}
 import io.tamis.wire.{ExpressionWriter, ImpliedRange}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
 import org.apache.spark.sql.internal.SQLConf
 
 /** Adds the ranges of columns that a filter implies to filters over sources that tamis does not
@@ -35,18 +38,41 @@ object AddImpliedFilters extends GoalRule {
   private def ranged(filter: Filter): Filter = filter.child match {
     case OtherSource(source) =>
       val conjuncts = ExpressionWriter.conjuncts(filter.condition)
-      val added = implied(conjuncts, source).filterNot(a => conjuncts.exists(_.semanticEquals(a)))
+      val added =
+        implied(conjuncts, source, startWait(filter.child)).filterNot(a =>
+          conjuncts.exists(_.semanticEquals(a))
+        )
       if (added.isEmpty) filter
       else filter.copy(condition = added.foldLeft(filter.condition)(And(_, _)))
     case _ => filter
   }
 
-  private def implied(conjuncts: Seq[Expression], source: OtherSource): Seq[Expression] =
+  private def implied(
+      conjuncts: Seq[Expression],
+      source: OtherSource,
+      startWait: StartWait
+  ): Seq[Expression] =
     if (!conjuncts.exists(isWorthAsking(_, source))) Nil
     else
-      ImpliedQuestion.ask(conjuncts, source.schema, conf).filter(isOf(source)).flatMap { range =>
-        if (source.comparesAsSpark) range.conjuncts else range.widened.toSeq.flatMap(_.conjuncts)
+      ImpliedQuestion
+        .ask(conjuncts, source.schema, conf, startWait)
+        .filter(isOf(source))
+        .flatMap { range =>
+          if (source.comparesAsSpark) range.conjuncts else range.widened.toSeq.flatMap(_.conjuncts)
+        }
+
+  /** In full for a source whose size is not known without a request to it. */
+  private def startWait(source: LogicalPlan): StartWait = source match {
+    case FileRelation(_, files) =>
+      files.location match {
+        case index: PartitioningAwareFileIndex =>
+          StartWait.atMost(
+            ReadingTime.millis(index.allFiles().size.toLong, index.sizeInBytes, conf)
+          )
+        case _ => StartWait.Full
       }
+    case _ => StartWait.Full
+  }
 
   private def isOf(source: OtherSource)(range: ImpliedRange): Boolean =
     range.column.references.forall(source.canRange)

@@ -1,6 +1,6 @@
 package io.tamis.rules.filters
 
-import io.tamis.bridge.{AnyFailure, PlannerClient, RecentlyUsed}
+import io.tamis.bridge.{AnyFailure, PlannerClient, RecentlyUsed, StartWait}
 import io.tamis.wire.{ExpressionWriter, ImpliedRange, ImpliedReader, ImpliedRequest}
 
 import com.fasterxml.jackson.databind.JsonNode
@@ -16,7 +16,12 @@ object ImpliedQuestion {
   private val answers = new RecentlyUsed[String, JsonNode](Remembered)
 
   /** Returns the ranges; Nil if there is no answer. Never throws. */
-  def ask(conjuncts: Seq[Expression], schema: StructType, conf: SQLConf): Seq[ImpliedRange] =
+  def ask(
+      conjuncts: Seq[Expression],
+      schema: StructType,
+      conf: SQLConf,
+      startWait: StartWait
+  ): Seq[ImpliedRange] =
     AnyFailure.warned(
       AnyFailure.keyed("implied"),
       "cannot derive implied filters",
@@ -26,7 +31,7 @@ object ImpliedQuestion {
       val documents = writer.writeAll(conjuncts)
       val key = documents.toString
       val answer = answers.get(key).getOrElse {
-        val answered = PlannerClient.ask(ImpliedRequest(documents), conf)(_.imply)
+        val answered = PlannerClient.ask(ImpliedRequest(documents), conf, startWait)(_.imply)
         answers.put(key, answered)
         answered
       }

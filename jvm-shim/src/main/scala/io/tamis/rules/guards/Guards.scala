@@ -1,7 +1,7 @@
 package io.tamis.rules.guards
 
 import io.tamis.bridge.{AnyFailure, Warnings}
-import io.tamis.conf.{Mode, TamisConf}
+import io.tamis.conf.TamisConf
 import io.tamis.listing.PartitionPredicate
 import io.tamis.planning.{Conjunct, Decision, PlannedFiles, ScanDetail, SwappedFiles}
 import io.tamis.rules.filters.SplitResidual
@@ -38,8 +38,7 @@ final class Guards(session: SparkSession) extends SparkStrategy {
   override def apply(plan: LogicalPlan): Seq[SparkPlan] = {
     val conf = SQLConf.get
     val (tables, asserted) = (TamisConf.requireFilter(conf), TamisConf.assertPruned(conf))
-    val guarded = tables.nonEmpty || asserted.nonEmpty
-    if (guarded && TamisConf.mode(conf) == Mode.Apply)
+    if (TamisConf.isGuarded(conf))
       try {
         if (tables.nonEmpty) new RequiredFilter(classic, tables).check(plan)
         if (asserted.nonEmpty) plan.foreach(AssertedPruning.check(classic, _, asserted))
@@ -108,7 +107,7 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
           val condition = filtered.collectFirst { case (below, c) if below eq relation => c }
           SwapFileIndex
             .refusal(relation, condition)
-            .filterNot(_.isPlannerFailure)
+            .filterNot(_.isUnanswered)
             .foreach { why =>
               val sentence = why.sentence.stripSuffix(".")
               refuse(table.name(), s"Spark reads all of its files: $sentence. ")
