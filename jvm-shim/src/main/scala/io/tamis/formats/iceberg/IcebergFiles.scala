@@ -1,8 +1,9 @@
 package io.tamis.formats.iceberg
 
-import io.tamis.bridge.{PlannerClient, SidecarSupervisor}
+import io.tamis.bridge.{PlannerClient, SidecarSupervisor, StartWait}
 import io.tamis.conf.TamisConf
 import io.tamis.listing.{ArrowFile, FileOptions, Listing, RecordedFileIndex}
+import io.tamis.planning.ReadingTime
 import io.tamis.wire.IcebergFilesRequest
 import java.net.URI
 import java.nio.file.Files
@@ -65,7 +66,12 @@ private[iceberg] object IcebergFiles {
     )
     val file = directory.resolve(s"${request.id}.iceberg.arrow")
     try {
-      val answer = PlannerClient.ask(request, conf)(_.icebergFiles)
+      val startWait = table.size.filterNot(_ => TamisConf.isGuarded(conf)) match {
+        case Some(size) =>
+          StartWait.atMost(ReadingTime.millis(size.files, size.bytes, conf))
+        case None => StartWait.Full
+      }
+      val answer = PlannerClient.ask(request, conf, startWait)(_.icebergFiles)
       KnownSnapshots.Outcome(
         answer.problem.toLeft(of(session, table, rowsOf(file))),
         isFinal = !answer.isPending

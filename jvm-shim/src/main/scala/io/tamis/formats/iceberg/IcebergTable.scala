@@ -2,6 +2,7 @@ package io.tamis.formats.iceberg
 
 import io.tamis.bridge.AnyFailure
 import io.tamis.formats.Members
+import io.tamis.listing.TableSize
 import io.tamis.wire.{IcebergSnapshot, Reason, Reasons}
 import java.util.Locale
 
@@ -39,6 +40,14 @@ private[iceberg] final class IcebergTable private (ofSpark: Table, table: AnyRef
       .map(json("PartitionSpecParser", _)),
     properties.get("schema.name-mapping.default")
   )
+
+  /** The size of the snapshot, as its writer counted it; None: it did not. */
+  def size: Option[TableSize] = for {
+    of <- ofSnapshot
+    summary = Members.get[java.util.Map[String, String]](of, "summary").asScala
+    files <- summary.get("total-data-files").flatMap(_.toLongOption)
+    bytes <- summary.get("total-files-size").flatMap(_.toLongOption)
+  } yield TableSize(files, bytes)
 
   private def json(parser: String, of: AnyRef): String =
     Members.callStatic(loader, s"org.apache.iceberg.$parser", "toJson", of).asInstanceOf[String]
