@@ -247,3 +247,14 @@ def test_metadata_tables_beside_other_tables(formats: Statements) -> None:
     formats.same(
         f"SELECT * FROM {name} t JOIN {name}.files f ON t.id = f.record_count WHERE t.id < 150"
     )
+
+
+def test_conditions_of_tamis_stay_with_tamis(formats: Statements) -> None:
+    """Iceberg gets the run-time filters of Spark, but not those that tamis adds."""
+    name = table(formats, "awaited", "PARTITIONED BY (k)")
+    query = f"SELECT * FROM {name} WHERE k >= (SELECT max(k) FROM {name} WHERE id < 5) AND id < 150"
+    assert formats.same(query).rows
+    joined = (
+        f"SELECT a.* FROM {name} a JOIN {name} b ON a.k = b.k + 1 AND a.id > b.id WHERE b.id = 150"
+    )
+    assert formats.same(joined).rows

@@ -25,6 +25,7 @@ import org.apache.spark.sql.types.{DoubleType, FloatType, StructType}
   * the planner answers a question, as for any filter. If anything fails, no file is left out.
   */
 final class RuntimePruning(table: TamisTable, kept: FileSelection) {
+  import RuntimePruning._
 
   def apply(predicates: Seq[V2Predicate]): FileSelection =
     AnyFailure.warned(
@@ -35,7 +36,7 @@ final class RuntimePruning(table: TamisTable, kept: FileSelection) {
 
   private def pruned(predicates: Seq[V2Predicate]): FileSelection = {
     val partitions = table.relation.partitionSchema
-    val (awaited, spark) = predicates.partition(conditionOf(_).nonEmpty)
+    val (awaited, spark) = predicates.partition(!isOfSpark(_))
     val conditions = awaited.flatMap(conditionOf(_)).flatMap(_.predicate)
     val groups = kept.listing.groups.map(_.values)
     val tests = PartitionPredicate.ofRuntime(spark, partitions) +:
@@ -78,11 +79,6 @@ final class RuntimePruning(table: TamisTable, kept: FileSelection) {
         answer => candidates.and(FileSelection.of(candidates.listing, answer.kept))
       )
 
-  private def conditionOf(predicate: V2Predicate): Option[RuntimeFilter] =
-    predicate.children.toSeq.collectFirst { case l: V2Literal[_] => l.value: Any }.collect {
-      case awaited: RuntimeFilter => awaited
-    }
-
   private def listed(predicate: V2Predicate, partitions: Set[String]): Option[Expression] =
     predicate match {
       case ColumnIn(name, values) if !partitions(name) && table.schema.fieldNames.contains(name) =>
@@ -90,5 +86,16 @@ final class RuntimePruning(table: TamisTable, kept: FileSelection) {
         val column = AttributeReference(name, field.dataType, field.nullable, field.metadata)()
         Some(RuntimeValues.in(column, values)).filter(_.references.nonEmpty)
       case _ => None
+    }
+}
+
+object RuntimePruning {
+
+  /** Whether Spark itself has made the predicate: those of tamis mean nothing to others. */
+  def isOfSpark(predicate: V2Predicate): Boolean = conditionOf(predicate).isEmpty
+
+  private def conditionOf(predicate: V2Predicate): Option[RuntimeFilter] =
+    predicate.children.toSeq.collectFirst { case l: V2Literal[_] => l.value: Any }.collect {
+      case awaited: RuntimeFilter => awaited
     }
 }

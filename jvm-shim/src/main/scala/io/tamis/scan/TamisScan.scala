@@ -128,7 +128,7 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
 
   override def filter(predicates: Array[V2Predicate]): Unit = {
     val kept = new RuntimePruning(table, decision.kept)(predicates.toSeq)
-    val left = files.filtered(kept, predicates.toSeq)
+    val left = files.filtered(kept, predicates.toSeq.filter(RuntimePruning.isOfSpark))
     ranWith = Some(kept -> left)
     runtimeScan.set(left)
   }

@@ -1,6 +1,6 @@
 package io.tamis.formats.iceberg
 
-import io.tamis.formats.Members
+import io.tamis.formats.{FormatFailure, Members}
 import io.tamis.planning.FileSelection
 import io.tamis.scan.FilesScan
 import java.util
@@ -38,7 +38,8 @@ private[iceberg] final class IcebergScan(
       if (left.count < kept.count) reset(left)
       ofIceberg match {
         case filtered: SupportsRuntimeV2Filtering if predicates.nonEmpty =>
-          filtered.filter(predicates)
+          // it only leaves out files
+          FormatFailure.kept(())(filtered.filter(predicates))
         case _ =>
       }
     }
