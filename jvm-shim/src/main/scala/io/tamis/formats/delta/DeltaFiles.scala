@@ -1,6 +1,5 @@
 package io.tamis.formats.delta
 
-import io.tamis.TamisExtensions
 import io.tamis.formats.{FormatFailure, Members}
 import io.tamis.listing.{Listing, RecordedFileIndex, TableSize}
 import io.tamis.wire.{DeltaSnapshot, Reason, Reasons}
@@ -136,6 +135,7 @@ object DeltaFiles {
   private val Prepared = "org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex"
   private val Unprepared = "org.apache.spark.sql.delta.files.TahoeLogFileIndex"
   private val Extension = "io.delta.sql.DeltaSparkSessionExtension"
+  private val OfTamis = "io.tamis.TamisExtensions"
   private val Format = "org.apache.spark.sql.delta.DeltaParquetFileFormat"
   private val DeletionVectors = "org.apache.spark.sql.delta.ScanWithDeletionVectors"
 
@@ -170,7 +170,7 @@ object DeltaFiles {
         .get("spark.sql.extensions", "")
         .split(",")
         .map(_.trim)
-      val isAfter = names.indexOf(Extension) > names.indexOf(classOf[TamisExtensions].getName)
+      val isAfter = names.indexOf(Extension) > names.indexOf(OfTamis)
       Some(Reasons(if (isAfter) "DELTA_LISTED_AFTER_TAMIS" else "DELTA_CHOSE_NO_FILES"))
     }
 
