@@ -14,6 +14,7 @@ both or deletes both. The sum of `v` over any range of pairs is therefore 0 in e
 from __future__ import annotations
 
 import argparse
+import json
 import random
 import sys
 import tempfile
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = "pair BIGINT, k INT, v BIGINT, s STRING"
 _PAIRS_PER_APPEND = 40
-#: Tables are emptied beyond this size, so that commits and queries stay fast.
+#: Older pairs are deleted, so that commits and queries stay fast.
 _MOST_PAIRS = 600
 
 
@@ -62,7 +63,7 @@ class DeltaTable:
             f"OPTIMIZE {self.name}",
             f"OPTIMIZE {self.name} ZORDER BY (k)",
             f"REORG TABLE {self.name} APPLY (PURGE)",
-            f"VACUUM {self.name} RETAIN 0 HOURS",
+            *[f"VACUUM {self.name} RETAIN 0 HOURS"] * 2,
         ]
 
     def versions(self, spark: SparkSession) -> list[int]:
@@ -187,7 +188,7 @@ class _Writer:
         oldest = max(0, self.next_pair - _MOST_PAIRS)
         low = rng.randrange(oldest, self.next_pair)
         pairs = f"pair BETWEEN {low} AND {low + rng.choice([0, 3, 60])}"
-        # `s` takes the pair from the source: v differs between the two rows of a pair
+        # of distinct pairs, so that a row of the table matches once
         source = f"SELECT DISTINCT pair FROM {name} WHERE {pairs}"
         return rng.choice(
             [
@@ -281,8 +282,6 @@ class _Reader:
         return _Answer(rows)
 
     def _count(self, scans: str) -> None:
-        import json
-
         for scan in json.loads(scans):
             self.tally.files_kept += scan["files_kept"]
             self.tally.files_total += scan["files_total"]
@@ -322,7 +321,7 @@ def _first_line(error: Exception) -> str:
     return f"{type(error).__name__}: {' '.join(w for w in text.split() if '/' not in w)[:90]}"
 
 
-def _sessions(spark: SparkSession, enabled: str) -> SparkSession:
+def _session_of(spark: SparkSession, enabled: str) -> SparkSession:
     made = spark.newSession()
     for key, value in {
         "spark.tamis.enabled": enabled,
@@ -363,9 +362,9 @@ def _round(spark: SparkSession, label: str, until: int, deadline: float, tally: 
     writers, readers = [], []
     for table in (DeltaTable(), IcebergTable()):
         rng = random.Random(f"{label}/{table.name}")
-        writing = _sessions(spark, rng.choice(["true", "false"]))
+        writing = _session_of(spark, rng.choice(["true", "false"]))
         writers.append(_Writer(writing, table, random.Random(rng.random()), tally))
-        with_tamis, plain = _sessions(spark, "true"), _sessions(spark, "false")
+        with_tamis, plain = _session_of(spark, "true"), _session_of(spark, "false")
         reader_rng = random.Random(rng.random())
         readers.append(_Reader(with_tamis, plain, table, reader_rng, tally, label))
 
