@@ -1,0 +1,54 @@
+"""Queries while other sessions commit return the rows of one version.
+
+For longer than a test: `python tests/formats/concurrent_commits.py --seed 7 --count 2000`.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.formats.commands import checked
+from tests.formats.tables import fill
+from tests.launch.statements import OFF, Statements
+
+pytestmark = pytest.mark.spark
+
+
+def test_each_answer_is_that_of_a_version(tmp_path: Path, repository: Path) -> None:
+    limits = ("--count=60", "--seconds=45")
+    checked(repository, tmp_path, "tests/formats/concurrent_commits.py", "--seed=1", *limits)
+
+
+COLUMNS = "(id BIGINT, k INT, s STRING, d DATE)"
+
+
+def test_removed_files_are_missing_with_and_without_tamis(formats: Statements) -> None:
+    name = "vacuumed"
+    formats.sql(f"CREATE TABLE {name} {COLUMNS} USING delta")
+    fill(formats, name, 0, 3)
+    formats.sql(f"DELETE FROM {name} WHERE id < 50")
+    unchecked = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
+    formats.sql(f"VACUUM {name} RETAIN 0 HOURS", **unchecked)
+    query = f"SELECT * FROM {name} VERSION AS OF 1 WHERE id + 0 "
+    for confs in ({}, OFF):
+        with pytest.raises(AssertionError, match="FILE_NOT_EXIST"):
+            formats.sql(query + "< 10", **confs)
+    assert formats.same(query + ">= 250").kept == [1]
+    assert formats.same(f"SELECT * FROM {name} WHERE id + 0 < 100").kept == [1]
+
+
+@pytest.mark.parametrize("name", ["recreated", "ice.db.recreated"])
+def test_table_that_was_created_again_is_read_anew(formats: Statements, name: str) -> None:
+    kind = "iceberg" if name.startswith("ice.") else "delta"
+    for first in (0, 3):
+        formats.sql(f"CREATE TABLE {name} {COLUMNS} USING {kind}")
+        fill(formats, name, first, 3)
+        assert formats.same(f"SELECT * FROM {name} WHERE id + 0 < 200").kept == [
+            2 if first == 0 else 0
+        ]
+        assert formats.same(f"SELECT * FROM {name} WHERE id + 0 >= 400").kept == [
+            0 if first == 0 else 2
+        ]
+        formats.sql(f"DROP TABLE {name}")
