@@ -258,3 +258,14 @@ def test_conditions_of_tamis_stay_with_tamis(formats: Statements) -> None:
         f"SELECT a.* FROM {name} a JOIN {name} b ON a.k = b.k + 1 AND a.id > b.id WHERE b.id = 150"
     )
     assert formats.same(joined).rows
+
+
+def test_audits_do_not_read_files_in_another_way(formats: Statements) -> None:
+    """Deleted rows and renamed columns would look like wrong results."""
+    name = table(formats, "audited", "TBLPROPERTIES ('write.delete.mode'='merge-on-read')")
+    formats.sql(f"DELETE FROM {name} WHERE id IN (5, 105)")
+    formats.sql(f"ALTER TABLE {name} RENAME COLUMN id TO other")
+    query = f"SELECT * FROM {name} WHERE other <= 5 AND k >= 0"
+    formats.same(query, **{"spark.tamis.audit": "4"})
+    formats.run({"call": "awaitAudits", "arguments": [60_000], "confs": {}})
+    assert formats.same(query).warnings == []

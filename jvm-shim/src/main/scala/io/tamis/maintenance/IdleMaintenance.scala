@@ -217,7 +217,7 @@ object IdleMaintenance {
     */
   private def targetOf(files: PlannedFiles): Option[String] = {
     val roots = files.relation.location.rootPaths
-    if (!FileFormats.isParquet(files.relation)) None
+    if (!FileFormats.isParquet(files.relation) || files.isOfFormat) None
     else
       files.catalogTable.map(_.identifier.quotedString).orElse {
         roots match {

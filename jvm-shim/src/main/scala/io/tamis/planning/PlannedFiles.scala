@@ -1,6 +1,6 @@
 package io.tamis.planning
 
-import io.tamis.listing.{FileFormats, Listing}
+import io.tamis.listing.{FileFormats, Listing, RecordedFileIndex}
 import io.tamis.wire.Json
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
@@ -25,6 +25,14 @@ trait PlannedFiles {
 
   /** Whether files are always read whole, because the reading scan plans its tasks itself. */
   def wholeFiles: Boolean
+
+  /** Whether a table format lists the files, and records statistics of its own. */
+  final def isOfFormat: Boolean = relation.location.isInstanceOf[RecordedFileIndex]
+
+  /** Whether the reader of a table format reads the files: they may hold deleted rows, and columns
+    * under other names.
+    */
+  def isReadByFormat: Boolean = isOfFormat
 
   /** The name that users know: the name of the table, or else format and path. */
   def name(): String = catalogTable.map(_.identifier.unquotedString).getOrElse {

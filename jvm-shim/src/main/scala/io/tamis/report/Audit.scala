@@ -65,7 +65,9 @@ object Audit {
     if (most > 0 && waiting.get < MostWaiting)
       try {
         val every = ScanNodes.of(ran.executedPlan, _ => true).map(_.node)
-        val scans = ScanNodes.once(ScanNodes.of(ran.executedPlan, isNew(_)))(_.decision)
+        val scans = ScanNodes
+          .once(ScanNodes.of(ran.executedPlan, isNew(_)))(_.decision)
+          .filterNot(_.files.isReadByFormat) // Spark alone would read other rows
         if (scans.nonEmpty) {
           waiting.incrementAndGet()
           thread.execute { () =>

@@ -45,6 +45,7 @@ final class TamisTable(
 
   override def name(): String = title.getOrElse(super[PlannedFiles].name())
   override def wholeFiles: Boolean = reader.wholeFiles
+  override def isReadByFormat: Boolean = reader ne ParquetReader
 
   override lazy val schema: StructType = relation.schema
 

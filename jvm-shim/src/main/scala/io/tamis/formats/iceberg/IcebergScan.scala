@@ -85,7 +85,7 @@ private[iceberg] final class IcebergScan(
     case _                                     => new UnknownPartitioning(0)
   }
 
-  override def statistics: Option[Statistics] =
+  override lazy val statistics: Option[Statistics] =
     Some(confined).collect { case reporting: SupportsReportStatistics =>
       reporting.estimateStatistics()
     }
