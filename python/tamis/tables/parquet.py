@@ -403,9 +403,7 @@ def _partitions(request: ScanRequest, snapshot: Snapshot) -> DirectoryStatistics
     )
 
 
-def _recorded_scan(
-    request: ScanRequest, snapshot: Snapshot, recorded: RecordedFiles
-) -> ScanInput:
+def _recorded_scan(request: ScanRequest, snapshot: Snapshot, recorded: RecordedFiles) -> ScanInput:
     """Return the files of a table format, with what the format records about them."""
     everything = slice(0, len(snapshot.files))
     partitions, group = _partitions(request, snapshot), snapshot.group
