@@ -54,6 +54,7 @@ def over_formats() -> list[str]:
         return []
     confs = {
         **packages.lakes(DATA / "iceberg"),
+        "spark.databricks.delta.snapshotPartitions": "1",  # of 200 files
         "spark.sql.session.timeZone": "UTC",
     }
     confs["spark.sql.extensions"] += f",{ALONE['spark.sql.extensions']}"

@@ -121,6 +121,7 @@ def main() -> int:
         **packages.lakes(folder / "warehouse"),
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "4",
+        "spark.databricks.delta.snapshotPartitions": "2",  # of at most 200 files
     }
     spark = session("3g", confs)
     ratios: dict[str, list[float]] = {each: [] for each in _FORMATS}
