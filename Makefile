@@ -29,7 +29,7 @@ setup: $(INSTALLED) $(JAR) ## Create .venv, install everything, build the jar (n
 	@$(PYTHON) -c "import tamis, pyspark, pyarrow; print('tamis', tamis.__version__, 'with pyspark', pyspark.__version__, 'is ready')"
 
 .PHONY: demo
-demo: setup ## Run a dozen queries on TPC-H with tamis on and off, and compare
+demo: setup ## Run a dozen queries on TPC-H with tamis on and off, some also over Iceberg and Delta, and compare
 	@$(PYTHON) -m bench.demo
 
 .PHONY: lint lint-python lint-scala
@@ -133,6 +133,7 @@ bench: setup ## Measure planning, scans and TPC-H; compare opened files with Ice
 	@$(PYTHON) -m bench.planning
 	@$(PYTHON) -m bench.scans
 	@$(PYTHON) -m bench.tpch
+	@$(PYTHON) -m bench.tpch.formats
 	@$(PYTHON) -m bench.peers
 	@$(PYTHON) -m bench.requests
 

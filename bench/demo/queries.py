@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,4 +67,14 @@ QUERIES = (
     Query("year(date)", _revenue("year(l_shipdate) = 1995")),
     Query("not clustered", _revenue("l_quantity = 25 AND l_shipmode = 'MAIL'")),
     Query("cannot prune", _revenue("l_comment LIKE '%special%'")),
+)
+
+_OVER_FORMATS: Final = ("a month", "IN three days", "OR over columns", "year(date)")
+
+#: Queries that also run over Iceberg and Delta tables, and one that a filter cannot make cheap.
+OVER_FORMATS: Final = (
+    *(query for query in QUERIES if query.title in _OVER_FORMATS),
+    Query(
+        "the last ten dates", "SELECT l_shipdate FROM lineitem ORDER BY l_shipdate DESC LIMIT 10"
+    ),
 )

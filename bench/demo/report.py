@@ -20,6 +20,15 @@ def command_line(command: Sequence[str], repository: Path) -> str:
     return "[dim]" + shlex.join(words) + "[/]\n"
 
 
+def without_jars(command: Sequence[str]) -> list[str]:
+    """Return the command with only the first of its jars."""
+    shown = [*command]
+    position = shown.index("--jars") + 1
+    first, comma, _ = shown[position].partition(",")
+    shown[position] = first + comma + "…" * bool(comma)
+    return shown
+
+
 def table(results: Sequence[Result]) -> Table:
     """Return numerator and denominator of every query; fits 80 columns."""
     made = _plain("TPC-H at scale 1: opened files and bytes, and median time in seconds")
@@ -82,6 +91,37 @@ def _plain(title: str) -> Table:
         padding=0,
         pad_edge=False,
     )
+
+
+def formats(results: Sequence[Result]) -> Table:
+    """Return the files that each table format opens alone and with tamis, by query."""
+    made = _plain("The same 200 files as an Iceberg and a Delta table: opened files")
+    made.add_column("query", no_wrap=True)
+    for name in results[0]["files"] if results else ():
+        made.add_column(f"{name}\nalone", justify="right", no_wrap=True)
+        made.add_column("with\ntamis", justify="right", no_wrap=True)
+    for result in results:
+        cells = [Text(result["query"], style="" if result["equal"] else "bold red")]
+        for alone, with_tamis in result["files"].values():
+            style = "green" if with_tamis < alone else ""
+            cells += [Text(str(alone)), Text(str(with_tamis), style=style)]
+        made.add_row(*cells)
+    return made
+
+
+def failures_of_formats(results: Sequence[Result]) -> list[str]:
+    """Return what is wrong with the queries over table formats, in sentences."""
+    problems = [
+        f"{r['query']}: the answers over Iceberg and Delta, with tamis on and off, differ."
+        for r in results
+        if not r["equal"]
+    ]
+    return problems + [
+        f"{r['query']}: {name} opens {alone} files alone, and {with_tamis} with tamis."
+        for r in results
+        for name, (alone, with_tamis) in r["files"].items()
+        if with_tamis > alone
+    ]
 
 
 def failures(results: Sequence[Result]) -> list[str]:

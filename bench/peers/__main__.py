@@ -1,11 +1,14 @@
 """`python -m bench.peers`: print how many files each system opens, by predicate and by query.
 
-One session, the same files: Spark's own Parquet source with tamis off and on, Iceberg and Delta.
+One session, the same files: Spark's own Parquet source, Iceberg and Delta, each with tamis off and
+on. The last column names what a format with tamis exceeds: the ideal, or the format alone. The exit
+code is 1 if a format opens more files with tamis than alone.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,16 +16,17 @@ from typing import TYPE_CHECKING
 import bench.session
 from bench.peers import by_plans, by_running, layouts, packages
 from bench.peers.layouts import LAYOUTS
+from bench.peers.systems import SYSTEMS, Totals
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _BUILD = Path(__file__).resolve().parents[2] / "build"
-_PEERS = ("tamis", "Spark", "Iceberg", "Delta")
+_EXCEEDED = "exceeds"
 
 
 def session(folder: Path) -> SparkSession:
-    """Return a session with all four; the extension of tamis comes last."""
+    """Return a session with all formats; the extension of tamis comes last."""
     confs = {
         **packages.confs(),
         **packages.lakes(folder / "iceberg"),
@@ -40,7 +44,7 @@ def show(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     print()
 
 
-def main() -> None:
+def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=_BUILD / "peers")
     parser.add_argument("--only", choices=("predicates", "queries"))
@@ -50,6 +54,7 @@ def main() -> None:
     folder = arguments.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     spark = session(folder)
+    totals = Totals()
     try:
         places = layouts.make(spark, _BUILD / "demo", folder)
         layouts.dimensions(spark, _BUILD / "demo", folder)
@@ -60,14 +65,18 @@ def main() -> None:
             files = len(list(sources.path.rglob("part-*.parquet")))
             print(f"\n### {layout.title}: {files} files")
             if arguments.only != "queries":
-                show(("predicate", "holds rows", *_PEERS), by_plans.compare(spark, layout, sources))
+                rows = by_plans.compare(spark, layout, sources)
+                show(("predicate", "holds rows", *SYSTEMS, _EXCEEDED), totals.counted(rows))
             queries = [query for query in layout.queries if arguments.like in query.sql]
             if arguments.only != "predicates":
-                show(("query", "ideal", *_PEERS), by_running.compare(spark, queries, sources))
+                rows = by_running.compare(spark, queries, sources)
+                show(("query", "ideal", *SYSTEMS, _EXCEEDED), totals.counted(rows))
         by_running.say_warnings(spark)
     finally:
         spark.stop()
+    print("\n".join(totals.sentences()))
+    return 1 if totals.above_format else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

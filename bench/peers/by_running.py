@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from bench.opened import Opened
 from bench.peers.layouts import Sources
 from bench.peers.queries import Query
+from bench.peers.systems import exceeded
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
 def compare(spark: SparkSession, queries: Sequence[Query], sources: Sources) -> Iterator[list[str]]:
-    """Yield one row per query: text, ideal, tamis, native, Iceberg, Delta.
+    """Yield one row per query: text, ideal, files that each system opens, mark.
 
     Raises:
         AssertionError: The answers do not have the same rows.
@@ -30,7 +31,9 @@ def compare(spark: SparkSession, queries: Sequence[Query], sources: Sources) -> 
         ("in_parquet", True),
         ("in_parquet", False),
         (sources.iceberg, False),
+        (sources.iceberg, True),
         (f"delta.`{sources.delta}`", False),
+        (f"delta.`{sources.delta}`", True),
     )
     for query in queries:
         ran = [_run(spark, query, table, sources, on) for table, on in tables]
@@ -38,7 +41,8 @@ def compare(spark: SparkSession, queries: Sequence[Query], sources: Sources) -> 
         ideal = query.ideal.files(spark, "every_row")
         if any(answer != ran[0][0] for answer, _ in ran):
             raise AssertionError(f"{query.sql}: the answers differ")
-        yield [query.text, str(ideal), *(str(files) for _, files in ran)]
+        files = [opened for _, opened in ran]
+        yield [query.text, str(ideal), *map(str, files), exceeded(ideal, files)]
 
 
 def _run(

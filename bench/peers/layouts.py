@@ -1,12 +1,7 @@
-"""lineitem in four layouts, and the same files as Iceberg and as Delta tables.
-
-Iceberg adds the existing files (add_files). Delta needs its log next to the files, so it gets hard
-links of its own and converts these in place.
-"""
+"""lineitem in four layouts, and the same files as Iceberg and as Delta tables."""
 
 from __future__ import annotations
 
-import os
 import shutil
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +11,7 @@ from typing import TYPE_CHECKING
 import tamis
 from bench.demo import tables
 from bench.peers import predicates, queries
+from bench.peers.conversions import to_delta, to_iceberg
 from bench.peers.packages import CATALOG
 from bench.peers.queries import Query
 
@@ -90,8 +86,9 @@ def make(spark: SparkSession, demo: Path, folder: Path) -> dict[str, Path]:
 
 
 def sources(spark: SparkSession, layout: Layout, path: Path, folder: Path) -> Sources:
-    delta = _to_delta(spark, layout, path, folder)
-    iceberg = _to_iceberg(spark, layout, path)
+    delta = folder / "delta" / layout.name
+    to_delta(spark, path, delta, layout.partitioned_by)
+    iceberg = to_iceberg(spark, layout.iceberg, path, layout.partitioned_by)
     tamis.index(spark, str(path)).build()
     return Sources(path, iceberg, delta)
 
@@ -104,34 +101,3 @@ def dimensions(spark: SparkSession, demo: Path, folder: Path) -> None:
     for name, path in (("orders", demo / "orders"), ("calendar", calendar)):
         tamis.index(spark, str(path)).build()
         spark.read.parquet(str(path)).createOrReplaceTempView(name)
-
-
-def _to_delta(spark: SparkSession, layout: Layout, path: Path, folder: Path) -> Path:
-    """Return a Delta table of hard links of the files, with statistics."""
-    target = folder / "delta" / layout.name
-    if not (target / "_delta_log" / f"{0:020}.json").exists():  # its first commit
-        shutil.rmtree(target, ignore_errors=True)
-        for file in path.rglob("*.parquet"):
-            if any(part.startswith("_") for part in file.relative_to(path).parts):
-                continue
-            link = target / file.relative_to(path)
-            link.parent.mkdir(parents=True, exist_ok=True)
-            os.link(file, link)
-        partitioned = f" PARTITIONED BY ({layout.partitioned_by} INT)" * bool(layout.partitioned_by)
-        spark.sql(f"CONVERT TO DELTA parquet.`{target}`{partitioned}")
-    return target
-
-
-def _to_iceberg(spark: SparkSession, layout: Layout, path: Path) -> str:
-    """Return an Iceberg table over the same files, with metrics from their footers."""
-    schema = spark.read.parquet(str(path)).schema
-    columns = ", ".join(f"{field.name} {field.dataType.simpleString()}" for field in schema)
-    partitioned = f" PARTITIONED BY ({layout.partitioned_by})" * bool(layout.partitioned_by)
-    spark.sql(f"DROP TABLE IF EXISTS {layout.iceberg}")
-    spark.sql(f"CREATE TABLE {layout.iceberg} ({columns}) USING iceberg{partitioned}")
-    source = f"`parquet`.`{path}`"
-    spark.sql(
-        f"CALL {CATALOG}.system.add_files(table => 'peers.{layout.name}', "
-        f"source_table => '{source}')"
-    )
-    return layout.iceberg

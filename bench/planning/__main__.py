@@ -20,6 +20,7 @@ from bench.planning import (
     round_trip,
     row_groups,
     segments,
+    table_formats,
 )
 from bench.session import session
 
@@ -54,6 +55,10 @@ _PARTS: dict[str, tuple[str, Callable[[argparse.Namespace], list[str]]]] = {
     "delta-log": (
         "Statistics of 100,000 files from a Delta log, milliseconds",
         lambda given: delta_log.table(given.folder.resolve()),
+    ),
+    "table-formats": (
+        "Planning one of 100,000 files of Iceberg and Delta, CPU milliseconds",
+        lambda given: table_formats.table(given.folder.resolve()),
     ),
     "first-plan": (
         "The first query of a driver, milliseconds",

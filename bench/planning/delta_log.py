@@ -77,9 +77,7 @@ def _ask(
 
 def _write(directory: Path, form: str) -> tuple[DeltaSnapshot, FileKeys]:
     (directory / "_delta_log").mkdir(parents=True)
-    names = [
-        f"part-{k:05d}-5f0cb1a5-8d0e-4a37-9c55-{k:012d}-c000.snappy.parquet" for k in range(FILES)
-    ]
+    names = [*map(_name, range(FILES))]
     texts = [_statistics(k) for k in range(FILES)]
     add: dict[str, Any] = {"path": names}
     if form == "JSON":
@@ -89,16 +87,52 @@ def _write(directory: Path, form: str) -> tuple[DeltaSnapshot, FileKeys]:
     adds = pa.StructArray.from_arrays([pa.array(each) for each in add.values()], list(add))
     path = directory / "_delta_log" / "1.checkpoint.parquet"
     pq.write_table(pa.table({"add": adds}), path)
+    root = f"file:{directory}"
+    snapshot = DeltaSnapshot(1, root, [f"{root}/_delta_log/{path.name}"], [], _schema())
+    ones = pa.chunked_array([np.ones(FILES, np.int64)])
+    group = pa.chunked_array([np.zeros(FILES, np.int32)])
+    return snapshot, FileKeys((root,), group, pa.chunked_array([names]), ones, ones)
+
+
+def write_commit(directory: Path) -> None:
+    """Write the first commit of a table of as many files, which do not exist."""
+    metadata = {
+        "id": "0f5e9d0a-37c1-4f43-8c56-5e2a7ad7a1b2",
+        "format": {"provider": "parquet", "options": {}},
+        "schemaString": _schema(),
+        "partitionColumns": [],
+        "configuration": {},
+        "createdTime": 1_700_000_000_000,
+    }
+    actions: list[dict[str, Any]] = [
+        {"protocol": {"minReaderVersion": 1, "minWriterVersion": 2}},
+        {"metaData": metadata},
+    ]
+    for number in range(FILES):
+        add = {
+            "path": _name(number),
+            "partitionValues": {},
+            "size": 123_456,
+            "modificationTime": 1_700_000_000_000,
+            "dataChange": True,
+            "stats": _statistics(number),
+        }
+        actions.append({"add": add})
+    (directory / "_delta_log").mkdir(parents=True)
+    lines = (json.dumps(action) + "\n" for action in actions)
+    (directory / "_delta_log" / f"{0:020}.json").write_text("".join(lines))
+
+
+def _name(number: int) -> str:
+    return f"part-{number:05d}-5f0cb1a5-8d0e-4a37-9c55-{number:012d}-c000.snappy.parquet"
+
+
+def _schema() -> str:
     fields = [
         {"name": name, "type": each, "nullable": True, "metadata": {}}
         for name, each in _COLUMNS.items()
     ]
-    schema = json.dumps({"type": "struct", "fields": fields})
-    root = f"file:{directory}"
-    snapshot = DeltaSnapshot(1, root, [f"{root}/_delta_log/{path.name}"], [], schema)
-    ones = pa.chunked_array([np.ones(FILES, np.int64)])
-    group = pa.chunked_array([np.zeros(FILES, np.int32)])
-    return snapshot, FileKeys((root,), group, pa.chunked_array([names]), ones, ones)
+    return json.dumps({"type": "struct", "fields": fields})
 
 
 def _commit(directory: Path, number: int) -> str:

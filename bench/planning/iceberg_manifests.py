@@ -26,6 +26,7 @@ from pyiceberg.manifest import (
     FileFormat,
     ManifestEntry,
     ManifestEntryStatus,
+    ManifestFile,
     write_manifest,
     write_manifest_list,
 )
@@ -107,6 +108,21 @@ def _range(size: int) -> Expr:
 
 
 def _write(home: Path, size: int) -> IcebergSnapshot:
+    manifests, schema = write_manifests(home, size)
+    output = PyArrowFileIO({}).new_output((home / "list.avro").as_uri())
+    with write_manifest_list(2, output, 1, None, 1, "deflate") as listed:
+        listed.add_manifests(manifests)
+    specs = ['{"spec-id": 0, "fields": []}']
+    location = (home / "list.avro").as_uri()
+    return IcebergSnapshot(2, 1, location, schema, specs)
+
+
+def write_manifests(home: Path, size: int) -> tuple[list[ManifestFile], str]:
+    """Write the manifests of a table of this many files that do not exist.
+
+    Returns:
+        The entries of the manifests for a manifest list, and the schema of the table in JSON.
+    """
     types = [LongType()] * 8 + [StringType()] * 4 + [DoubleType()] * 4
     schema = Schema(*(NestedField(n + 1, f"c{n}", each) for n, each in enumerate(types)))
     spec, storage = UNPARTITIONED_PARTITION_SPEC, PyArrowFileIO({})
@@ -119,12 +135,7 @@ def _write(home: Path, size: int) -> IcebergSnapshot:
                 writer.add_entry(_entry(number))
         manifests.append(writer.to_manifest_file())
         path.write_bytes(_with_blocks(path.read_bytes()))
-    output = storage.new_output((home / "list.avro").as_uri())
-    with write_manifest_list(2, output, 1, None, 1, "deflate") as listed:
-        listed.add_manifests(manifests)
-    specs = ['{"spec-id": 0, "fields": []}']
-    location = (home / "list.avro").as_uri()
-    return IcebergSnapshot(2, 1, location, schema.model_dump_json(), specs)
+    return manifests, schema.model_dump_json()
 
 
 def _entry(number: int) -> ManifestEntry:

@@ -17,14 +17,9 @@ from pathlib import Path
 from bench.peers.by_running import say_warnings
 from bench.session import session
 from bench.tpch import measure, tables
+from bench.tpch.texts import text
 
 _BUILD = Path(__file__).resolve().parents[2] / "build"
-_QUERIES = Path(__file__).with_name("queries")
-
-
-def text(number: int, scale: float) -> str:
-    sql = (_QUERIES / f"q{number:02}.sql").read_text("utf-8")
-    return sql.replace("{fraction}", f"{0.0001 / scale:.10f}")
 
 
 def main() -> int:

@@ -64,3 +64,37 @@ def test_no_reason_is_printed_where_files_were_skipped():
 def test_repeated_reason_is_printed_once():
     text = printed(report.reasons([result(kept=200), result(kept=200)]))
     assert text.count("Statistics cannot tell.") == 1
+
+
+def result_of_formats(*, with_tamis=3, equal=True):
+    return {
+        "query": "a month",
+        "equal": equal,
+        "files": {"Iceberg": [188, with_tamis], "Delta": [188, 3]},
+    }
+
+
+def test_table_of_formats_fits_80_columns_and_has_both_numbers():
+    text = printed(report.formats([result_of_formats()]))
+    assert "Iceberg" in text
+    assert "188" in text
+    assert "…" not in text
+
+
+def test_fewer_files_of_formats_pass():
+    assert report.failures_of_formats([result_of_formats()]) == []
+
+
+def test_different_rows_of_formats_are_a_failure():
+    assert len(report.failures_of_formats([result_of_formats(equal=False)])) == 1
+
+
+def test_more_files_than_the_format_alone_are_a_failure():
+    assert report.failures_of_formats([result_of_formats(with_tamis=189)]) == [
+        "a month: Iceberg opens 188 files alone, and 189 with tamis."
+    ]
+
+
+def test_command_is_shown_with_its_first_jar():
+    assert report.without_jars(["--jars", "a.jar,b.jar", "x"]) == ["--jars", "a.jar,…", "x"]
+    assert report.without_jars(["--jars", "a.jar"]) == ["--jars", "a.jar"]
