@@ -32,7 +32,9 @@ def _columns(table: RandomTable) -> list[Leaf]:
 
 def copy_of(table: RandomTable, kind: str) -> str:
     """Return the name of the copy in the catalog."""
-    return f"ice.db.{table.name}" if kind == "iceberg" else f"spark_catalog.default.{table.name}_delta"
+    return (
+        f"ice.db.{table.name}" if kind == "iceberg" else f"spark_catalog.default.{table.name}_delta"
+    )
 
 
 def in_format(rng: random.Random, table: RandomTable, kind: str) -> list[Step]:

@@ -228,7 +228,10 @@ def random_world(rng: random.Random, number: int, *, with_formats: bool = False)
         steps += [Put(table.name, "", True, file=file) for file in table.files]
         if with_formats and rng.random() < 0.9:
             formats.append((table.name, rng.choice(FORMATS)))
-            steps += [Step(table.name, created(table), True), *in_format(rng, table, formats[-1][1])]
+            steps += [
+                Step(table.name, created(table), True),
+                *in_format(rng, table, formats[-1][1]),
+            ]
         else:
             steps += _placed(rng, table)
         steps.append(_view(rng, table))

@@ -38,7 +38,9 @@ def test_functions_prune_where_delta_reads_everything(formats: Statements) -> No
     name = table(formats, "functions")
     assert formats.same(f"SELECT * FROM {name} WHERE id + 1 > 450").kept == [1]
     assert formats.same(f"SELECT * FROM {name} WHERE month(d) = 1").kept == [4]
-    assert formats.same(f"SELECT * FROM {name} WHERE coalesce(id, 0) = 7 OR id * 2 = 14").kept == [1]
+    assert formats.same(f"SELECT * FROM {name} WHERE coalesce(id, 0) = 7 OR id * 2 = 14").kept == [
+        1
+    ]
 
 
 def test_deleted_rows_stay_deleted(formats: Statements) -> None:
@@ -103,7 +105,9 @@ def test_writes_are_as_without_tamis(formats: Statements) -> None:
             formats.sql(statement, **{"spark.tamis.enabled": on})
     on, off = (formats.sql(f"SELECT * FROM written_{each}") for each in ("true", "false"))
     assert on.rows == off.rows
-    changes = "SELECT * EXCEPT (_commit_timestamp) FROM table_changes('written_true', 1) WHERE id > 90"
+    changes = (
+        "SELECT * EXCEPT (_commit_timestamp) FROM table_changes('written_true', 1) WHERE id > 90"
+    )
     formats.same(changes)
 
 

@@ -39,7 +39,9 @@ def test_functions_prune_where_iceberg_reads_everything(formats: Statements) -> 
     name = table(formats, "functions")
     assert formats.same(f"SELECT * FROM {name} WHERE id + 1 > 450").kept == [1]
     assert formats.same(f"SELECT * FROM {name} WHERE month(d) = 1").kept == [4]
-    assert formats.same(f"SELECT * FROM {name} WHERE coalesce(id, 0) = 7 OR id * 2 = 14").kept == [1]
+    assert formats.same(f"SELECT * FROM {name} WHERE coalesce(id, 0) = 7 OR id * 2 = 14").kept == [
+        1
+    ]
 
 
 @pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
@@ -93,8 +95,17 @@ def test_partitions(formats: Statements, transform: str) -> None:
     name = table(formats, f"by_{TRANSFORMS.index(transform)}", files=1)
     formats.sql(f"ALTER TABLE {name} ADD PARTITION FIELD {transform}")
     fill(formats, name, 1, 1)
-    formats.sql(f"INSERT INTO {name} VALUES (NULL, NULL, NULL, NULL), (-1, -1, '', DATE'1969-12-31')")
-    for where in ["id IS NULL", "id = -1", "id = 150", "k = 3", "d < DATE'1970-01-01'", "d IS NULL"]:
+    formats.sql(
+        f"INSERT INTO {name} VALUES (NULL, NULL, NULL, NULL), (-1, -1, '', DATE'1969-12-31')"
+    )
+    for where in [
+        "id IS NULL",
+        "id = -1",
+        "id = 150",
+        "k = 3",
+        "d < DATE'1970-01-01'",
+        "d IS NULL",
+    ]:
         formats.same(f"SELECT * FROM {name} WHERE {where}")
         formats.same(f"SELECT * FROM {name} WHERE NOT ({where})")
 
@@ -159,7 +170,7 @@ def test_a_snapshot_that_cannot_be_read_is_left_to_iceberg(formats: Statements) 
     query = f"SELECT * FROM {name} WHERE id < 5"
     try:
         manifest.write_bytes(content[: len(content) // 2])
-        with pytest.raises(AssertionError, match="error|Error"):
+        with pytest.raises(AssertionError, match=r"error|Error"):
             formats.sql(query, **{"spark.tamis.enabled": "false"})
     finally:
         manifest.write_bytes(content)

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from bench.s3.store import PYTHON
-from tests.s3.appender import appending
 from tests.launch.statements import OFF
+from tests.s3.appender import appending
 from tests.s3.conftest import Lake, rows
 
 pytestmark = pytest.mark.programs

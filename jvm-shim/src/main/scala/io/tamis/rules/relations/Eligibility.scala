@@ -43,7 +43,7 @@ object Eligibility {
     val isKnown = FileFormats.isParquet(files) || FileFormats.ofRows(files).isDefined
     files match {
       case DeltaFiles(delta) => delta.ofDeltasIndex(relation.output.exists(isMetadata))
-      case _             =>
+      case _                 =>
         first(
           DeltaFiles.isUnprepared(files) -> "DELTA_LISTED_AFTER_TAMIS",
           !isKnown -> "UNSUPPORTED_FORMAT"
