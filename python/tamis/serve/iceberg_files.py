@@ -8,6 +8,7 @@ They are written to `<id>.iceberg.arrow`, with one row per file, ordered by loca
     records    int64, rows of the file, also those that were deleted; -1: unknown
     is_plain   bool, whether Spark's own Parquet reader can read it: Parquet, not encrypted, and no
                row deleted
+    is_parquet bool, whether it is Parquet that is not encrypted
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def write_iceberg_files(question: str) -> str:
     except SnapshotUnreadable as problem:
         return write_answer(IcebergFilesAnswer(request.id, problem=problem.text))
     is_parquet = pc.equal(files.formats, "PARQUET").to_numpy(zero_copy_only=False)
-    is_plain = is_parquet & ~files.encrypted & ~files.deletes.any
+    is_parquet = is_parquet & ~files.encrypted
+    is_plain = is_parquet & ~files.deletes.any
     table = pa.table(
         {
             "location": files.locations,
@@ -47,6 +49,7 @@ def write_iceberg_files(question: str) -> str:
             "size": pa.array(files.sizes, pa.int64()),
             "records": pa.array(files.num_records, pa.int64()),
             "is_plain": pa.array(np.asarray(is_plain, np.bool_)),
+            "is_parquet": pa.array(np.asarray(is_parquet, np.bool_)),
         }
     )
     written(table, request.directory, request.id, "iceberg")

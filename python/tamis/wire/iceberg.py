@@ -17,6 +17,7 @@ class IcebergSnapshot(msgspec.Struct, frozen=True):
     - `schema`: Iceberg's JSON of the schema to read with.
     - `specs`: Iceberg's JSON of every partition spec of the table.
     - `name_mapping`: the property `schema.name-mapping.default` of the table.
+    - `named_as_in_files`: whether the columns have the same names in all files.
     """
 
     format_version: int
@@ -25,3 +26,4 @@ class IcebergSnapshot(msgspec.Struct, frozen=True):
     schema: str
     specs: list[str]
     name_mapping: str | None = None
+    named_as_in_files: bool = False

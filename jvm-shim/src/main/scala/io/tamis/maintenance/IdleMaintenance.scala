@@ -2,7 +2,7 @@ package io.tamis.maintenance
 
 import io.tamis.bridge.{AnyFailure, Daemons, OncePerContext, Warnings}
 import io.tamis.conf.{Mode, TamisConf}
-import io.tamis.listing.FileFormats
+import io.tamis.listing.{FileFormats, RecordedFileIndex}
 import io.tamis.planning.PlannedFiles
 import io.tamis.report.{QueryListener, ScanNodes}
 import java.lang.ref.WeakReference
@@ -217,7 +217,7 @@ object IdleMaintenance {
     */
   private def targetOf(files: PlannedFiles): Option[String] = {
     val roots = files.relation.location.rootPaths
-    if (!FileFormats.isParquet(files.relation)) None
+    if (!FileFormats.isParquet(files.relation) || isOfFormat(files)) None
     else
       files.catalogTable.map(_.identifier.quotedString).orElse {
         roots match {
@@ -228,6 +228,10 @@ object IdleMaintenance {
         }
       }
   }
+
+  /** Whether a table format lists the files, which records statistics of its own. */
+  private def isOfFormat(files: PlannedFiles): Boolean =
+    files.relation.location.isInstanceOf[RecordedFileIndex]
 
   /** A session with the same settings, which refuses, records and audits nothing. */
   private def copyOf(session: ClassicSession): ClassicSession = {

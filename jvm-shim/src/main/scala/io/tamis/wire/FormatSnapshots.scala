@@ -42,6 +42,8 @@ final case class DeltaSnapshot(
   *   Iceberg's JSON of every partition spec of the table
   * @param nameMapping
   *   the property schema.name-mapping.default
+  * @param namedAsInFiles
+  *   whether the columns have the same names in all files
   */
 final case class IcebergSnapshot(
     formatVersion: Int,
@@ -49,7 +51,8 @@ final case class IcebergSnapshot(
     manifestList: Option[String],
     schema: String,
     specs: Seq[String],
-    nameMapping: Option[String]
+    nameMapping: Option[String],
+    namedAsInFiles: Boolean = false
 ) extends FormatSnapshot
 
 /** Requests the data files of a snapshot, as `<id>.iceberg.arrow` in this directory

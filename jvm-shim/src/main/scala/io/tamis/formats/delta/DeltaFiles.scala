@@ -1,10 +1,13 @@
 package io.tamis.formats.delta
 
-import io.tamis.formats.Members
+import io.tamis.formats.{FormatFiles, Members}
 import io.tamis.listing.{Listing, RecordedFileIndex, TableSize}
 import io.tamis.wire.{DeltaSnapshot, Reason, Reasons}
 
+import scala.util.Try
+
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{
@@ -30,7 +33,7 @@ final class DeltaFiles private (relation: HadoopFsRelation) {
   private val index: FileIndex = relation.location
   private val scan: AnyRef = Members.call(index, "preparedScan")
   private val snapshot: AnyRef = Members.call(scan, "scannedSnapshot")
-  private val metadata: AnyRef = Members.call(relation.fileFormat, "metadata")
+  private val reader = new DeltaReader(relation.fileFormat)
   private val loader: ClassLoader = index.getClass.getClassLoader
 
   private lazy val addFiles: Seq[AnyRef] = Members.get[Seq[AnyRef]](scan, "files").distinct
@@ -49,10 +52,9 @@ final class DeltaFiles private (relation: HadoopFsRelation) {
   /** Why Spark's own Parquet reader may return other rows than Delta's reader; None: it does not.
     */
   def ofDeltasReader: Option[Reason] =
-    if (columnMapping != "none") Some(Reasons("DELTA_COLUMN_MAPPING"))
-    else if (isMarked("isCDCRead") || writesAheadOfReaders) Some(Reasons("DELTA_READER"))
-    else if (hasDeletionVectors) Some(Reasons("DELTA_DELETION_VECTORS"))
-    else None
+    reader.refusal.orElse(
+      if (hasDeletionVectors) Some(Reasons("DELTA_DELETION_VECTORS")) else None
+    )
 
   /** Why Delta's own file index must stay; None: tamis may list the files for Delta's reader. Its
     * reader finds deleted rows by their row index, which a query of `_metadata` numbers otherwise.
@@ -63,20 +65,6 @@ final class DeltaFiles private (relation: HadoopFsRelation) {
 
   private def hasDeletionVectors: Boolean =
     addFiles.exists(Members.call(_, "deletionVector") != null)
-
-  private def isMarked(flag: String): Boolean =
-    Members.get[Boolean](relation.fileFormat, flag)
-
-  /** Whether files may hold columns in another type than the table, which Delta checks when it
-    * reads them.
-    */
-  private def writesAheadOfReaders: Boolean = {
-    val protocol = Members.call(relation.fileFormat, "protocol")
-    Members.get[Set[String]](protocol, "readerAndWriterFeatureNames").exists(DeltaFiles.Unread)
-  }
-
-  private def columnMapping: String =
-    Members.get[String](Members.call(metadata, "columnMappingMode"), "name")
 
   /** The same relation over a listing of these files. */
   def recorded: HadoopFsRelation =
@@ -110,9 +98,9 @@ final class DeltaFiles private (relation: HadoopFsRelation) {
       Members.get[Path](snapshot, "dataPath").toUri.toString,
       uris(Members.call(checkpoint, "topLevelFiles")),
       uris(Members.call(segment, "deltas")),
-      Members.get[StructType](metadata, "schema").json,
-      columnMapping,
-      Members.get[Seq[String]](metadata, "partitionColumns")
+      Members.get[StructType](reader.metadata, "schema").json,
+      reader.columnMapping,
+      Members.get[Seq[String]](reader.metadata, "partitionColumns")
     )
   }
 
@@ -142,16 +130,6 @@ object DeltaFiles {
   /** Names of columns that Delta adds to scans begin so. */
   val InternalColumn = "__delta_internal"
 
-  /** Features of tables whose files Spark's own reader may read differently. */
-  private val Unread = Set(
-    "typeWidening",
-    "typeWidening-preview",
-    "variantType",
-    "variantType-preview",
-    "variantShredding",
-    "variantShredding-preview"
-  )
-
   /** Only exactly these classes: others choose files in ways that are not known here. */
   def unapply(relation: HadoopFsRelation): Option[DeltaFiles] =
     if (isOfDelta(relation) && relation.location.getClass.getName == Prepared)
@@ -161,6 +139,24 @@ object DeltaFiles {
   /** Whether Delta has not chosen the files yet, because its extension is listed after tamis. */
   def isUnprepared(relation: HadoopFsRelation): Boolean =
     isOfDelta(relation) && relation.location.getClass.getName == Unprepared
+
+  /** The files of the version of a relation, for an index; None: it is not one of Delta. */
+  def indexed(relation: HadoopFsRelation): Option[FormatFiles] =
+    if (!isOfDelta(relation)) None
+    else {
+      val asParquet =
+        relation.copy(fileFormat = new ParquetFileFormat)(relation.sparkSession)
+      val refusal = new DeltaReader(relation.fileFormat).refusal.map(_.sentence)
+      val files = relation.location.listFiles(Nil, Nil)
+      Some(FormatFiles.of(asParquet, files, "delta", refusal))
+    }
+
+  /** Whether a path is that of a table of Delta, and Delta can read it. */
+  def isTable(session: SparkSession, path: String): Boolean =
+    Try(Class.forName(Format, false, Thread.currentThread.getContextClassLoader)).isSuccess && {
+      val log = new Path(path, "_delta_log")
+      log.getFileSystem(session.sparkContext.hadoopConfiguration).exists(log)
+    }
 
   private def isOfDelta(relation: HadoopFsRelation): Boolean =
     relation.fileFormat.getClass.getName == Format

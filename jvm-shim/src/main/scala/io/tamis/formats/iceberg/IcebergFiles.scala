@@ -26,12 +26,15 @@ import org.apache.spark.sql.types.StructType
   * @param plain
   *   the files that Spark's own Parquet reader can read: neither encrypted, nor of another format,
   *   nor with rows that may have been deleted
+  * @param allParquet
+  *   whether all files are Parquet that is not encrypted
   */
 private[iceberg] final class IcebergFiles(
     val index: RecordedFileIndex,
     locations: Array[String],
     records: Array[Long],
-    plain: util.BitSet
+    plain: util.BitSet,
+    val allParquet: Boolean
 ) {
   private lazy val ordinals: mutable.HashMap[String, Int] =
     mutable.HashMap.from(locations.iterator.zipWithIndex)
@@ -95,12 +98,20 @@ private[iceberg] object IcebergFiles {
       uri: String,
       size: Long,
       records: Long,
-      isPlain: Boolean
+      isPlain: Boolean,
+      isParquet: Boolean
   )
 
   private def rowsOf(file: java.nio.file.Path): IndexedSeq[Row] = ArrowFile
     .read(file) { row =>
-      Row(text(row, 0), text(row, 1), row.getLong(2), row.getLong(3), row.getBoolean(4))
+      Row(
+        text(row, 0),
+        text(row, 1),
+        row.getLong(2),
+        row.getLong(3),
+        row.getBoolean(4),
+        row.getBoolean(5)
+      )
     }
     .rows
 
@@ -123,7 +134,8 @@ private[iceberg] object IcebergFiles {
       new RecordedFileIndex(session, Seq(table.location), listing, table.snapshot),
       rows.map(_.location).toArray,
       rows.map(_.records).toArray,
-      plain
+      plain,
+      rows.forall(_.isParquet)
     )
   }
 }

@@ -1,6 +1,8 @@
 package io.tamis.formats.iceberg
 
 import io.tamis.bridge.PlannerUnavailable
+import io.tamis.formats.FormatFiles
+import io.tamis.listing.{Listing, RecordedFileIndex}
 import io.tamis.scan.TamisTable
 import io.tamis.wire.{Reason, Reasons}
 
@@ -55,7 +57,7 @@ object IcebergRelation {
           IcebergFiles.of(session, table).left.map(unreadable).map { files =>
             new TamisTable(
               session,
-              asFiles(session, table, files),
+              asFiles(session, table, files.index),
               None,
               reader = new IcebergReader(table, files, relation.options),
               title = Some(table.name)
@@ -65,6 +67,40 @@ object IcebergRelation {
     }
   }
 
+  /** The files of the snapshot of a relation, for an index. */
+  def indexed(session: SparkSession, relation: DataSourceV2Relation): FormatFiles = {
+    def unknown(table: IcebergTable, why: Reason): FormatFiles =
+      FormatFiles.of(none(session, table), Nil, Format, Some(why.sentence))
+    val table = IcebergTable
+      .of(relation.table)
+      .getOrElse(throw new IllegalArgumentException(Reasons("ICEBERG_VERSION").sentence))
+    table.refusal match {
+      case Some(reason) => unknown(table, reason)
+      case None         =>
+        IcebergFiles.of(session, table) match {
+          case Left(problem) => unknown(table, unreadable(problem))
+          case Right(files)  =>
+            val ofOtherFormats =
+              if (files.allParquet) None
+              else Some("some of its files are encrypted, or are not Parquet")
+            FormatFiles.of(
+              asFiles(session, table, files.index),
+              files.index.listing.directories,
+              Format,
+              table.otherNames.orElse(ofOtherFormats)
+            )
+        }
+    }
+  }
+
+  private val Format = "iceberg"
+
+  private def none(session: SparkSession, table: IcebergTable): HadoopFsRelation = asFiles(
+    session,
+    table,
+    new RecordedFileIndex(session, Seq(table.location), Listing.empty, table.snapshot)
+  )
+
   private def unreadable(why: String): Reason = Reasons("ICEBERG_UNREADABLE", "error" -> why)
 
   /** The files as a relation of Spark. Iceberg stores the values of partition columns in the files
@@ -73,10 +109,10 @@ object IcebergRelation {
   private def asFiles(
       session: SparkSession,
       table: IcebergTable,
-      files: IcebergFiles
+      files: RecordedFileIndex
   ): HadoopFsRelation =
     HadoopFsRelation(
-      files.index,
+      files,
       new StructType(),
       table.columns,
       None,

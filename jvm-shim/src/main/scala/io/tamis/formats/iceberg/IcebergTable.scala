@@ -35,14 +35,17 @@ private[iceberg] final class IcebergTable private (val ofSpark: Table) {
     Members.get[Int](metadata, "formatVersion"),
     ofSnapshot.map(Members.get[Long](_, "snapshotId")),
     ofSnapshot.flatMap(s => Option(Members.get[String](s, "manifestListLocation"))),
-    json("SchemaParser", ofSchema),
+    schema,
     Members
       .get[java.util.List[AnyRef]](metadata, "specs")
       .asScala
       .toSeq
       .map(json("PartitionSpecParser", _)),
-    properties.get(IcebergTable.NameMapping)
+    properties.get(IcebergTable.NameMapping),
+    otherNames.isEmpty
   )
+
+  private lazy val schema: String = json("SchemaParser", ofSchema)
 
   private def json(parser: String, of: AnyRef): String =
     Members.callStatic(loader, s"org.apache.iceberg.$parser", "toJson", of).asInstanceOf[String]
@@ -64,21 +67,33 @@ private[iceberg] final class IcebergTable private (val ofSpark: Table) {
       scheme.forall(Set("file", "hdfs"))
     })
 
-  /** Whether Spark's own Parquet reader returns the same rows as Iceberg's, for files without
-    * deletes, and loses nothing that Iceberg's scan tells the optimizer.
+  /** Why the columns of the table may have other names or values in its files, if these are read by
+    * name as Spark's own Parquet reader reads them; None: they do not.
     *
-    *   - Spark's reader finds columns by name. The name of a column in a file is that of the schema
-    *     it was written with, so there must never have been another schema; files that were added
-    *     have a name mapping. Iceberg writes some characters of names in another form.
-    *   - Iceberg's scan reports groups of partitions for joins if Spark asks for them, and numbers
-    *     of distinct values if Spark estimates by them.
+    * The name of a column in a file is that of the schema it was written with, so there must never
+    * have been another schema: only the first one of a table has the id 0. Files that were added
+    * have a name mapping. Iceberg writes some characters of names in another form.
+    */
+  lazy val otherNames: Option[String] = {
+    val schemas = Members.get[java.util.List[AnyRef]](metadata, "schemas").asScala
+    if (schemas.map(Members.get[Int](_, "schemaId")) != Seq(0))
+      Some("its schema has changed, and older files keep the names of their columns")
+    else if (properties.contains(IcebergTable.NameMapping))
+      Some(s"it has a name mapping (${IcebergTable.NameMapping})")
+    else if (!IcebergTable.isPlain(columns))
+      Some("names of its columns differ only in case, or have characters that Iceberg encodes")
+    else if (!IcebergTypes.areCommon(schema))
+      Some("a column has a type, or a default for older files, that only Iceberg's reader supports")
+    else None
+  }
+
+  /** Whether Spark's own Parquet reader returns the same rows as Iceberg's, for files without
+    * deletes, and loses nothing that Iceberg's scan tells the optimizer: groups of partitions for
+    * joins if Spark asks for them, and numbers of distinct values if Spark estimates by them.
     */
   lazy val isReadAlikeBySpark: Boolean = {
     val conf = SQLConf.get
-    Members.get[java.util.List[_]](metadata, "schemas").size == 1 &&
-    !properties.contains(IcebergTable.NameMapping) &&
-    !conf.v2BucketingEnabled && !conf.cboEnabled && !conf.planStatsEnabled &&
-    IcebergTable.isPlain(columns) && IcebergTypes.areCommon(snapshot.schema)
+    !conf.v2BucketingEnabled && !conf.cboEnabled && !conf.planStatsEnabled && otherNames.isEmpty
   }
 
   def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
