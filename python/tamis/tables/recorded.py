@@ -17,6 +17,7 @@ from tamis.evaluation.domain.bounds import Bounds
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column
 from tamis.indexing.problems import IndexUnusable
+from tamis.indexing.read.freshness import unchanging
 from tamis.indexing.read.snapshot import FileKeys, Snapshot
 from tamis.wire.delta import DeltaSnapshot
 from tamis.wire.iceberg import IcebergSnapshot
@@ -33,12 +34,14 @@ class RecordedFiles:
 
     - `statistics`: bounds of all rows that were written, some of which may have been deleted since.
       What is certain is so for the rows that are left.
+    - `listing`: the files, as an index has their keys.
     - `num_records`: the rows that a scan of each file returns, -1 where that is not known.
     - `problem`: why nothing is known.
     - `derived`: what callers have derived from the statistics, see `ScanInput`.
     """
 
     statistics: Statistics
+    listing: Snapshot
     num_records: npt.NDArray[np.int64]
     problem: IndexUnusable | None = None
     derived: dict[object, object] = field(default_factory=dict)
@@ -95,7 +98,7 @@ def _of_delta(snapshot: DeltaSnapshot, request: ScanRequest, files: FileKeys) ->
         found = delta.statistics_of(snapshot, files, request.storage, request.cache_directory)
     except delta.SnapshotUnreadable as problem:
         return _unknown(files, problem.code, problem.text)
-    return RecordedFiles(found, found.num_records)
+    return RecordedFiles(found, _timeless(files), found.num_records)
 
 
 def _of_iceberg(snapshot: IcebergSnapshot, request: ScanRequest, files: FileKeys) -> RecordedFiles:
@@ -110,7 +113,7 @@ def _of_iceberg(snapshot: IcebergSnapshot, request: ScanRequest, files: FileKeys
         text = "the manifests have other files than Iceberg's snapshot, so they are not used"
         return _unknown(files, "ICEBERG_METADATA", text)
     records = np.where(found.deletes.any, -1, found.num_records)
-    return RecordedFiles(found.statistics, records)
+    return RecordedFiles(found.statistics, _timeless(files), records)
 
 
 def _uris(files: FileKeys) -> pa.Array:
@@ -121,7 +124,12 @@ def _uris(files: FileKeys) -> pa.Array:
 
 def _unknown(files: FileKeys, code: str, text: str) -> RecordedFiles:
     problem = IndexUnusable(code, text, "the scan reads what it would read without tamis")
-    return RecordedFiles(_Unknown(len(files)), np.full(len(files), -1, np.int64), problem)
+    records = np.full(len(files), -1, np.int64)
+    return RecordedFiles(_Unknown(len(files)), _timeless(files), records, problem)
+
+
+def _timeless(files: FileKeys) -> Snapshot:
+    return Snapshot(unchanging(files), {})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
