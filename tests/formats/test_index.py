@@ -5,6 +5,7 @@ The name of a test says what could go wrong.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -287,3 +288,40 @@ def test_sessions_in_which_icebergs_own_reader_reads_the_files(formats: Statemen
     formats.index("build", name, {"spark.sql.cbo.enabled": "true"}, columns={"key": "values"})
     query = f"SELECT * FROM {name} WHERE key = 750"
     assert formats.same(query, **{"spark.sql.cbo.enabled": "true"}).kept == [1]
+
+
+def test_row_groups_of_delta(formats: Statements) -> None:
+    formats.sql("DROP TABLE IF EXISTS grouped")
+    formats.sql(f"CREATE TABLE grouped (id BIGINT, s STRING) USING delta {deletes('delta')}")
+    small = {
+        "parquet.block.size": "4096",
+        "parquet.block.size.row.check.min": "10",
+        "parquet.page.size.row.check.min": "10",
+    }
+    for start in (0, 1000):
+        values = f"SELECT /*+ COALESCE(1) */ id, sha2(string(id), 512) FROM range({start}, {start} + 1000)"
+        formats.sql(f"INSERT INTO grouped {values}", **small)
+    formats.index("build", "grouped")
+    query = "SELECT * FROM grouped WHERE id = 5"
+    (scan,) = formats.same(query).scans
+    assert scan["row_groups_kept"] == 1
+    formats.sql("DELETE FROM grouped WHERE id IN (5, 6)")
+    for other in [
+        query,
+        "SELECT * FROM grouped WHERE id = 1005",
+        "SELECT count(*), min(id) FROM grouped WHERE id BETWEEN 5 AND 1005",
+        "SELECT * FROM grouped WHERE id > 3 ORDER BY id LIMIT 3",
+        "SELECT g.id FROM grouped g JOIN (SELECT explode(array(5, 6, 1006)) i) ON g.id = i",
+    ]:
+        formats.same(other)
+    assert len(formats.sql("SELECT * FROM grouped WHERE id < 10 LIMIT 9").rows) == 8
+
+
+def test_times_of_files_do_not_matter(formats: Statements, folder: Path) -> None:
+    name = created(formats, "touched", "delta")
+    formats.index("build", name, columns={"key": "values"})
+    for path in directory_of(folder, "delta", "touched").rglob("*.parquet"):
+        os.utime(path, (1, 1))
+    assert formats.same(f"SELECT * FROM {name} WHERE key = 750").kept == [1]
+    formats.index("build", name, columns={"key": "bloom"})
+    assert formats.same(f"SELECT * FROM {name} WHERE key = 750 AND id >= 0").kept[0] <= 2
