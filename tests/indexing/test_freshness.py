@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.indexing.read.freshness import OLDEST, match, match_keys
+from tamis.indexing.read.freshness import OLDEST, match, match_keys, unchanging
 from tamis.indexing.read.snapshot import FileKeys
 
 
@@ -77,3 +77,15 @@ def test_builds_match_whatever_the_time_says(
 def test_unchanged_listing_is_matched(files: list[File], chunk: int) -> None:
     files = [f._replace(mtime=max(f.mtime, OLDEST)) for f in files]
     assert match(keys(files, chunk), keys(files, 1 << 20)) is None
+
+
+@given(listing=FILES, indexed=FILES, chunk=st.integers(1, 20))
+def test_files_that_never_change_are_matched_by_path_and_size(
+    listing: list[File], indexed: list[File], chunk: int
+) -> None:
+    known = {file[:3]: row for row, file in enumerate(indexed)}
+    rows = match(unchanging(keys(listing, chunk)), unchanging(keys(indexed, 1 << 20)))
+    expected = [known.get(file[:3], -1) for file in listing]
+    assert (list(range(len(listing))) if rows is None else rows.tolist()) == expected
+    rows = match(keys(listing, chunk), unchanging(keys(indexed, 1 << 20)))
+    assert rows is None or (rows == -1).all()

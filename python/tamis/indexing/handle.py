@@ -53,7 +53,7 @@ from tamis.indexing.format.row_statistics import Parts, encode, recording_of
 from tamis.indexing.format.specification import FORMAT as SPECIFICATION_FORMAT
 from tamis.indexing.format.specification import Specification, SpecificationFile
 from tamis.indexing.format.store import Store
-from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten
+from tamis.indexing.problems import IndexMissing, IndexUnusable, other_names, overwritten
 from tamis.indexing.read.automatic_location import (
     has_maintained,
     location_of,
@@ -106,8 +106,24 @@ class Index:
 
     @property
     def directory(self) -> str | None:
-        """The directory of indexes; None: the index is in the directory of the table."""
+        """The directory of indexes; None: the index is in the directory of the table.
+
+        Nothing is written into the directory of a Delta table. If there is no other
+        directory, its index is in the cache directory.
+        """
         return self._location or index_location(self._spark)
+
+    def _directory_for(self, listing: TableListing) -> str | None:
+        directory = self.directory
+        if directory is not None or listing.table_format is None:
+            return directory
+        directory = maintained_location(cache_location(self._spark))
+        if directory is None:
+            raise StatisticsIndexError(
+                f"the index of {self._target} cannot be in the cache directory, which cannot be "
+                "used: set spark.tamis.index.location"
+            )
+        return directory
 
     @property
     def is_changed(self) -> bool:
@@ -147,6 +163,9 @@ class Index:
         expressions, once more for "ndv", and at least twice more for "bloom" and "values" (more
         often if the table has many files). Exact bounds of their columns are always recorded. Text
         files with a record that does not parse are indexed as unknown.
+
+        The index of a Delta table describes the files of its current version, in addition to
+        what the log records about them.
 
         The new index replaces the old one, and what the old one recorded is lost. Use `add` to keep
         it.
@@ -418,6 +437,8 @@ class Index:
         If the table has only an automatic index, describe that one.
         """
         listing = self._list()
+        if listing.refusal is not None:
+            raise other_names(self._target, listing.refusal)
         store = self._store(listing)
         location = self._automatic_location(listing)
         automatic, waiting = None, None
@@ -471,7 +492,7 @@ class Index:
     def _automatic_location(self, listing: TableListing) -> str | None:
         """Return where queries of this session keep the automatic index; None if they do not."""
         is_off = conf_of(self._spark, "spark.tamis.index.auto") == "off"
-        if is_off or listing.reading is not None:
+        if is_off or listing.reading is not None or listing.table_format is not None:
             return None
         cache = cache_location(self._spark)
         return location_of(cache, listing.schema, listing.case_sensitive)
@@ -528,7 +549,7 @@ class Index:
     def _store(self, listing: TableListing) -> Store:
         return Store.at(
             listing.root,
-            self.directory,
+            self._directory_for(listing),
             storage_settings(self._spark),
             command_options(listing.reading),
         )
@@ -536,7 +557,8 @@ class Index:
     def _specification(self, listing: TableListing) -> SpecificationFile | None:
         """Return the file of the specification of this index; None if it cannot be reached."""
         try:
-            return SpecificationFile.at(listing.root, self.directory, storage_settings(self._spark))
+            directory = self._directory_for(listing)
+            return SpecificationFile.at(listing.root, directory, storage_settings(self._spark))
         except StorageUnreachableError:
             return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Sequence
 from typing import Final
@@ -28,6 +29,10 @@ class IndexUnusable(StatisticsIndexError):
     def reading_with(self, options: Sequence[str]) -> IndexUnusable:
         """Return the same problem with commands that read the files with these options."""
         fix = self._fix.replace(AS_READ, _joined(options))
+        return IndexUnusable(self.code, self._what, fix)
+
+    def fixed_by(self, fix: str) -> IndexUnusable:
+        """Return the same problem with another fix."""
         return IndexUnusable(self.code, self._what, fix)
 
 
@@ -89,6 +94,16 @@ def overwritten(
         "to restore it with everything that it recorded, run "
         f"{refresh_command(root, location, options)}; to do without it, run "
         f"{_command('drop', root, location, options)}",
+    )
+
+
+def other_names(table: str, why: str) -> IndexUnusable:
+    """Return the error that an index does not describe a table of a format any more."""
+    return IndexUnusable(
+        "index.other_names",
+        f"no index can describe the files of {table} ({why})",
+        "queries use what the table format records; to remove an index that was built before, run "
+        f"tamis.index(spark, {json.dumps(table, ensure_ascii=False)}).drop()",
     )
 
 

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from urllib.parse import unquote
 
@@ -25,7 +25,12 @@ from tamis.expr.types import DataType
 from tamis.files.segments import Segment
 from tamis.indexing.automatic.automatic_indexes import AutomaticIndexes, Unindexed
 from tamis.indexing.format.layout import index_uri
-from tamis.indexing.problems import IndexMissing, IndexUnusable, refresh_command
+from tamis.indexing.problems import (
+    IndexMissing,
+    IndexUnusable,
+    other_names,
+    refresh_command,
+)
 from tamis.indexing.read import freshness
 from tamis.indexing.read.automatic_location import (
     has_maintained,
@@ -37,6 +42,7 @@ from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.open_indexes import Indexes, OpenIndex
 from tamis.indexing.read.reader_options import Reading, difference, reading_of
 from tamis.indexing.read.snapshot import FileKeys, Snapshot, open_snapshot, snapshot_path
+from tamis.tables.indexed_records import IndexedRecords
 from tamis.tables.partitions import DirectoryStatistics, FileStatistics
 from tamis.tables.recorded import RecordedFiles, RecordedTables
 from tamis.wire.messages import Warning_, WrittenFilesRequest
@@ -145,8 +151,18 @@ class _Match:
     num_records: npt.NDArray[np.int64] | None
     total_records: int | None
     derived: dict[object, object] = field(default_factory=dict)
+    _found: list[_Described] = field(default_factory=list)
+
+    def with_records(
+        self, combine: Callable[[Part], Iterator[tuple[Part, Statistics]]]
+    ) -> _Described:
+        """Return the parts with their statistics, as combined the first time: these cache."""
+        if not self._found:
+            self._found.append(tuple(each for part in self.parts for each in combine(part)))
+        return self._found[0]
 
 
+_Described = tuple[tuple[Part, Statistics], ...]
 _Named = tuple[Snapshot, tuple[OpenIndex, ...]]
 
 
@@ -174,7 +190,7 @@ class ParquetTables:
         snapshot = self._snapshot(request)
         recorded = self._recorded.find(request, snapshot)
         if recorded is not None:
-            return _recorded_scan(request, snapshot, recorded)
+            return self._recorded_scan(request, snapshot, recorded)
         indexes, problems = self.usable_indexes(request, snapshot)
         automatic = self._automatic_indexes(request, snapshot)
         match = self._match(snapshot, (*indexes, *automatic))
@@ -207,6 +223,73 @@ class ParquetTables:
             automatic,
             match.derived,
         )
+
+    def _recorded_scan(
+        self, request: ScanRequest, snapshot: Snapshot, recorded: RecordedFiles
+    ) -> ScanInput:
+        """Return the files of a table format, with what the format and an index know about them."""
+        indexes, problems = self._indexes_of_format(request)
+        match = self._match(recorded.listing, indexes)
+        described = np.full(len(snapshot.files), -1)
+        if match.num_records is not None:
+            described = match.num_records
+        # the index counts the rows that were written, and the format those that are left
+        is_whole = (described >= 0) & (described == recorded.num_records)
+        found = match.with_records(lambda part: _with_records(part, recorded, is_whole))
+        partitions, group = _partitions(request, snapshot), snapshot.group
+        shadowed = any(index.statistics.is_recorded_over(partitions.types) for index in indexes)
+        if recorded.problem is not None:
+            problems = (recorded.problem, *problems)
+        return ScanInput(
+            [
+                Segment(
+                    part.ordinals,
+                    FileStatistics(partitions, group[part.ordinals], statistics, shadowed),
+                )
+                for part, statistics in found
+            ],
+            [part for part, _ in found],
+            recorded.num_records,
+            recorded.total_records,
+            problems,
+            indexes,
+            partitions,
+            group,
+            snapshot.files.size,
+            frozenset(request.table.roots) if request.delta is not None else frozenset(),
+            derived=match.derived if indexes else recorded.derived,
+        )
+
+    def _indexes_of_format(
+        self, request: ScanRequest
+    ) -> tuple[tuple[OpenIndex, ...], tuple[IndexUnusable, ...]]:
+        """Return the index of a table of a format, or why it cannot be used."""
+        options, cache = request.index, request.cache_directory
+        location = options.location
+        if location is None and has_maintained(cache):
+            location = maintained_location(cache)
+        if not options.enabled or location is None or len(request.table.roots) != 1:
+            return (), ()
+        (root,) = request.table.roots
+        if location != options.location:
+            self._automatic.note_use(root, location)
+        patience = options.patience_ms / 1000
+        outcome = self._indexes.find(
+            root, location, request.storage, cache, options.epoch, patience
+        )
+        if isinstance(outcome, IndexMissing):
+            return (), ()
+        if not isinstance(outcome, OpenIndex):
+            fix = f"rebuild it: tamis.index(spark, {_target(request)}).build()"
+            return (), (outcome.fixed_by(fix),)
+        if outcome.reading is not None:
+            return (), ()
+        why = _other_names(request)
+        if why is not None:
+            return (), (other_names(request.table.name or unquote(root), why),)
+        if outcome.pointer.case_sensitive != request.table.case_sensitive:
+            return (), (_other_case(root, location, request.table.case_sensitive, None),)
+        return (outcome,), ()
 
     def _snapshot(self, request: ScanRequest) -> Snapshot:
         directory, fingerprint = request.snapshot.directory, request.snapshot.fingerprint
@@ -403,22 +486,43 @@ def _partitions(request: ScanRequest, snapshot: Snapshot) -> DirectoryStatistics
     )
 
 
-def _recorded_scan(request: ScanRequest, snapshot: Snapshot, recorded: RecordedFiles) -> ScanInput:
-    """Return the files of a table format, with what the format records about them."""
-    everything = slice(0, len(snapshot.files))
-    partitions, group = _partitions(request, snapshot), snapshot.group
-    return ScanInput(
-        [Segment(everything, FileStatistics(partitions, group, recorded.statistics))],
-        [Part(everything, everything, None)],
-        recorded.num_records,
-        recorded.total_records,
-        () if recorded.problem is None else (recorded.problem,),
-        (),
-        partitions,
-        group,
-        snapshot.files.size,
-        derived=recorded.derived,
+def _with_records(
+    part: Part, recorded: RecordedFiles, is_whole: npt.NDArray[np.bool_]
+) -> Iterator[tuple[Part, Statistics]]:
+    """Yield the files of a part with what a table format and the index know about them.
+
+    Row groups of the index are used only where no row was deleted, because they count rows.
+
+    Args:
+        part: The files.
+        recorded: What the format records about all files.
+        is_whole: True where no row of a file was deleted, by ordinal.
+    """
+    ordinals = np.arange(len(is_whole), dtype=np.intp)[part.ordinals]
+    if part.index is None or part.statistics is None:
+        yield part, _picked(recorded.statistics, part.ordinals)
+        return
+    flags = is_whole[ordinals]
+    rows = (
+        np.arange(len(part.index.files))[part.rows] if isinstance(part.rows, slice) else part.rows
     )
+    for whole in (True, False):
+        chosen = flags == whole
+        if not chosen.any():
+            continue
+        some = part if chosen.all() else Part(ordinals[chosen], rows[chosen], part.index)
+        assert some.statistics is not None
+        statistics = IndexedRecords(
+            _picked(recorded.statistics, some.ordinals), some.statistics, flags[chosen]
+        )
+        yield some if whole else Part(some.ordinals, some.rows, None), statistics
+
+
+def _picked(statistics: Statistics, ordinals: slice | npt.NDArray[np.intp]) -> Statistics:
+    if not isinstance(ordinals, slice):
+        return statistics.take(ordinals)
+    whole = ordinals == slice(0, statistics.num_containers)
+    return statistics if whole else statistics.slice(ordinals.start, ordinals.stop)
 
 
 def _matched(snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> _Match:
@@ -520,6 +624,23 @@ def _maintained_roots(
     if location is not None:
         for root in request.table.roots:
             yield _candidates(root, snapshot), location
+
+
+def _other_names(request: ScanRequest) -> str | None:
+    """Return why the files of a table format may name columns otherwise; None: they do not."""
+    if request.delta is not None and request.delta.column_mapping != "none":
+        return "column mapping gives its columns other names in the files"
+    if request.iceberg is not None:
+        return "files of Iceberg may name their columns otherwise than the table"
+    return None
+
+
+def _target(request: ScanRequest) -> str:
+    """Return the argument of `tamis.index(spark, …)` for a table of a format, as Python source."""
+    table = request.table
+    path = unquote(table.roots[0])
+    is_path = request.delta is not None and (not table.name or path in table.name)
+    return json.dumps(path if is_path else table.name, ensure_ascii=False)
 
 
 def _is_below(root: str, snapshot: Snapshot) -> npt.NDArray[np.bool_]:

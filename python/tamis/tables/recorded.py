@@ -18,6 +18,7 @@ from tamis.evaluation.domain.exact_counts import UNKNOWN
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column
 from tamis.indexing.problems import IndexUnusable
+from tamis.indexing.read.freshness import unchanging
 from tamis.indexing.read.snapshot import FileKeys, Snapshot
 from tamis.wire.delta import DeltaSnapshot
 from tamis.wire.iceberg import IcebergSnapshot
@@ -34,12 +35,14 @@ class RecordedFiles:
 
     - `statistics`: bounds of all rows that were written, some of which may have been deleted since.
       What is certain is so for the rows that are left.
+    - `listing`: the files, as an index has their keys.
     - `num_records`: the rows that a scan of each file returns, -1 where that is not known.
     - `problem`: why nothing is known.
     - `derived`: what callers have derived from the statistics, see `ScanInput`.
     """
 
     statistics: Statistics
+    listing: Snapshot
     num_records: npt.NDArray[np.int64]
     problem: IndexUnusable | None = None
     derived: dict[object, object] = field(default_factory=dict)
@@ -96,7 +99,7 @@ def _of_delta(snapshot: DeltaSnapshot, request: ScanRequest, files: FileKeys) ->
         found = delta.statistics_of(snapshot, files, request.storage, request.cache_directory)
     except delta.SnapshotUnreadable as problem:
         return _unknown(files, problem.code, problem.text)
-    return RecordedFiles(found, found.num_records)
+    return RecordedFiles(found, _timeless(files), found.num_records)
 
 
 def _of_iceberg(snapshot: IcebergSnapshot, request: ScanRequest, files: FileKeys) -> RecordedFiles:
@@ -112,9 +115,8 @@ def _of_iceberg(snapshot: IcebergSnapshot, request: ScanRequest, files: FileKeys
         return _unknown(files, "ICEBERG_METADATA", text)
     deleted = found.deletes.deleted_records
     is_counted = (deleted >= 0) & (found.num_records >= deleted)
-    return RecordedFiles(
-        found.statistics, np.where(is_counted, found.num_records - deleted, UNKNOWN)
-    )
+    records = np.where(is_counted, found.num_records - deleted, UNKNOWN)
+    return RecordedFiles(found.statistics, _timeless(files), records)
 
 
 def _uris(files: FileKeys) -> pa.Array:
@@ -125,7 +127,12 @@ def _uris(files: FileKeys) -> pa.Array:
 
 def _unknown(files: FileKeys, code: str, text: str) -> RecordedFiles:
     problem = IndexUnusable(code, text, "the scan reads what it would read without tamis")
-    return RecordedFiles(_Unknown(len(files)), np.full(len(files), UNKNOWN, np.int64), problem)
+    records = np.full(len(files), UNKNOWN, np.int64)
+    return RecordedFiles(_Unknown(len(files)), _timeless(files), records, problem)
+
+
+def _timeless(files: FileKeys) -> Snapshot:
+    return Snapshot(unchanging(files), {})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

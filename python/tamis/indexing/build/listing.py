@@ -55,6 +55,8 @@ class TableListing:
         malformed: The column of `loaded` that has the malformed records of text files.
         overlapping: A partition column is also a column of the files.
         whole: All files of the table if the snapshot has only some of them.
+        table_format: "delta" if Delta lists the files; None: Spark does.
+        refusal: Why an index cannot describe the files of a table format; None: it can.
     """
 
     root: str
@@ -67,6 +69,8 @@ class TableListing:
     malformed: str | None = None
     overlapping: bool = False
     whole: FileKeys | None = None
+    table_format: str | None = None
+    refusal: str | None = None
 
     @property
     def all_files(self) -> FileKeys:
@@ -102,7 +106,9 @@ def list_table(
             )
         # memory-mapped, so it stays readable when the directory is gone
         snapshot = open_snapshot(directory, document["fingerprint"])
-    require_directory(path_or_table, roots[0].rstrip("/"), snapshot)
+    table_format = document.get("table_format")
+    if table_format is None:  # the files of a table format may be anywhere
+        require_directory(path_or_table, roots[0].rstrip("/"), snapshot)
     return TableListing(
         roots[0].rstrip("/"),
         snapshot,
@@ -113,6 +119,8 @@ def list_table(
         loaded,
         document.get("malformed_record"),
         bool(document.get("overlapping", False)),
+        table_format=table_format,
+        refusal=document.get("refusal"),
     )
 
 

@@ -59,7 +59,7 @@ class TableReader:
 
     def __init__(self, spark: SparkSession, target: str, listing: TableListing) -> None:
         self._spark, self._target, self.listing = spark, target, listing
-        why = None
+        why = listing.refusal
         if listing.reading is not None:
             why = refusal(listing.reading, listing.overlapping)
         if why is not None:

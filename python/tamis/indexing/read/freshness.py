@@ -15,11 +15,14 @@ stores), or if the tool that replaces it sets the time. Spark never writes the s
 Tools that set the time of all files to a constant choose one before 1990: 0, a second, or the first
 time in ZIP archives. Storage that does not know the time says 0. So no row describes a file with
 such a time.
+
+Table formats never change a data file, so its path and size identify it. Listings and indexes of
+such tables have the time `UNCHANGING`, see `unchanging`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -35,6 +38,8 @@ Hashes = npt.NDArray[np.uint64]
 UNMATCHED = -1
 #: Milliseconds since 1970 before which a modification time says nothing: the start of 1990.
 OLDEST: Final = 631_152_000_000
+#: Instead of the modification time of files that never change (io.tamis.formats.FormatFiles).
+UNCHANGING: Final = -2
 
 
 @dataclass(frozen=True)
@@ -70,8 +75,15 @@ def has_time(files: FileKeys) -> npt.NDArray[np.bool_]:
     earliest = pc.min(files.mtime).as_py()
     if earliest is None or earliest >= OLDEST:
         return np.ones(len(files), np.bool_)
-    known: npt.NDArray[np.bool_] = files.mtime.to_numpy() >= OLDEST
+    times = files.mtime.to_numpy()
+    known: npt.NDArray[np.bool_] = (times >= OLDEST) | (times == UNCHANGING)
     return known
+
+
+def unchanging(files: FileKeys) -> FileKeys:
+    """Return the keys of files that never change, whatever times a table format records."""
+    times = pa.array(np.full(len(files), UNCHANGING), pa.int64())
+    return replace(files, mtime=pa.chunked_array([times]))
 
 
 def match_keys(listing: FileKeys, indexed: FileKeys) -> Rows | None:

@@ -1,6 +1,8 @@
 package io.tamis
 
 import io.tamis.bridge.{PlannerClient, SidecarSupervisor, StartWait, Warnings}
+import io.tamis.formats.FormatFiles
+import io.tamis.formats.delta.DeltaFiles
 import io.tamis.functions.QueryFunction
 import io.tamis.listing.{
   FileOptions,
@@ -71,7 +73,8 @@ object Tamis {
     * @return
     *   {"fingerprint", "files", "roots", "schema", "partition_schema", "case_sensitive"}. For files
     *   that are not Parquet also "reading" (ReadFingerprint), "overlapping" (a partition column is
-    *   also in the files), and "malformed_record" (the column that `files` adds).
+    *   also in the files), and "malformed_record" (the column that `files` adds). For a table of
+    *   Delta also "table_format" and, if no index describes its files, "refusal".
     */
   def exportListing(session: SparkSession, pathOrTable: String, directory: String): String = {
     val classic = session.asInstanceOf[ClassicSession]
@@ -84,7 +87,34 @@ object Tamis {
     execution(loaded).sparkSession.withActive(exported(execution(loaded), name, directory))
 
   private def exported(loaded: QueryExecution, name: String, directory: String): String = {
-    val relation = fileRelation(loaded, name)
+    val files = filesOf(loaded, name)
+    val relation = files.fold(_.relation, identity)
+    val listing = files.fold(_.listing, listed(_, name))
+    Snapshots.write(listing, Paths.get(directory))
+    val exported = Json.obj(
+      "fingerprint" -> listing.fingerprint,
+      "files" -> listing.size,
+      "roots" -> relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString)),
+      "schema" -> Question.columnsOfFiles(relation).json,
+      "partition_schema" -> relation.partitionSchema.json,
+      "case_sensitive" -> SQLConf.get.caseSensitiveAnalysis
+    )
+    files.left.foreach { ofFormat =>
+      Json.put(exported, "table_format" -> ofFormat.format)
+      ofFormat.refusal.foreach(exported.put("refusal", _))
+    }
+    ReadFingerprint.of(relation).foreach { reading =>
+      Json.put(
+        exported,
+        "reading" -> reading,
+        "overlapping" -> relation.overlappedPartCols.nonEmpty
+      )
+      MalformedRecords.column(relation).foreach(exported.put("malformed_record", _))
+    }
+    Json.text(exported)
+  }
+
+  private def listed(relation: HadoopFsRelation, name: String): Listing = {
     relation.location.refresh()
     val index = relation.location match {
       case files: PartitioningAwareFileIndex => files
@@ -95,25 +125,7 @@ object Tamis {
             "not one of Spark's own file indexes, so no statistics index can be built over them"
         )
     }
-    val listing: Listing = ListingCache.of(index, relation.partitionSchema)
-    Snapshots.write(listing, Paths.get(directory))
-    val exported = Json.obj(
-      "fingerprint" -> listing.fingerprint,
-      "files" -> listing.size,
-      "roots" -> relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString)),
-      "schema" -> Question.columnsOfFiles(relation).json,
-      "partition_schema" -> relation.partitionSchema.json,
-      "case_sensitive" -> SQLConf.get.caseSensitiveAnalysis
-    )
-    ReadFingerprint.of(relation).foreach { reading =>
-      Json.put(
-        exported,
-        "reading" -> reading,
-        "overlapping" -> relation.overlappedPartCols.nonEmpty
-      )
-      MalformedRecords.column(relation).foreach(exported.put("malformed_record", _))
-    }
-    Json.text(exported)
+    ListingCache.of(index, relation.partitionSchema)
   }
 
   /** Analyzes and simplifies a predicate over a schema.
@@ -159,7 +171,7 @@ object Tamis {
       skipsUnreadable: Boolean
   ): Dataset[Row] = {
     val session = execution(loaded).sparkSession
-    val relation = fileRelation(execution(loaded), name)
+    val relation = filesOf(execution(loaded), name).fold(_.relation, identity)
     session.withActive(everything(session, relation, asLines, skipsUnreadable))
   }
 
@@ -258,21 +270,35 @@ object Tamis {
   private def execution(dataset: Dataset[_]): QueryExecution =
     dataset.asInstanceOf[ClassicDataset[_]].queryExecution
 
-  /** The rows of a table, or of the Parquet files under a path. */
+  /** The rows of a table, of the table of Delta at a path, or of the Parquet files under it. */
   private[tamis] def read(session: ClassicSession, pathOrTable: String): ClassicDataset[Row] =
-    if (isPath(pathOrTable)) session.read.parquet(pathOrTable) else session.table(pathOrTable)
+    if (!isPath(pathOrTable)) session.table(pathOrTable)
+    else if (DeltaFiles.isTable(session, pathOrTable))
+      session.read.format("delta").load(pathOrTable)
+    else session.read.parquet(pathOrTable)
 
-  private def fileRelation(planned: QueryExecution, name: String): HadoopFsRelation =
-    planned.analyzed.collect { case FileRelation(_, files) => files } match {
+  /** The files of a table. Left: those that a table format lists. */
+  private def filesOf(
+      planned: QueryExecution,
+      name: String
+  ): Either[FormatFiles, HadoopFsRelation] = {
+    val found = planned.analyzed.collect(Function.unlift { plan =>
+      FormatFiles
+        .of(plan)
+        .map(Left(_))
+        .orElse(FileRelation.unapply(plan).map { case (_, files) => Right(files) })
+    })
+    found match {
       case Seq(files) => files
       case _          =>
         throw new IllegalArgumentException(
-          "an index needs one directory of Parquet, ORC, CSV or JSON files, or a table over one, " +
-            s"but $name is something else, such as a view, a table of a Hive SerDe, or a table " +
-            "whose format is not in spark.sql.sources.useV1SourceList. Pass the path of the " +
-            "directory."
+          "an index needs one directory of Parquet, ORC, CSV or JSON files, a table over one, or a " +
+            s"table of Delta, but $name is something else, such as a view, a table of " +
+            "a Hive SerDe, or a table whose format is not in spark.sql.sources.useV1SourceList. " +
+            "Pass the path of the directory."
         )
     }
+  }
 
   /** Whether the text is a path: it has a slash or a scheme, and is not a quoted name. */
   private def isPath(text: String): Boolean =

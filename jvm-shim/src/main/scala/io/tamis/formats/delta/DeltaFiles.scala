@@ -1,14 +1,16 @@
 package io.tamis.formats.delta
 
-import io.tamis.formats.{FormatFailure, Members}
+import io.tamis.formats.{FormatFailure, FormatFiles, Members}
 import io.tamis.listing.{Listing, RecordedFileIndex, TableSize}
 import io.tamis.wire.{DeltaSnapshot, Reason, Reasons}
 import java.lang.ref.SoftReference
 import java.util
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{
@@ -33,15 +35,11 @@ import org.apache.spark.sql.types.StructType
 final class DeltaFiles private (private val relation: HadoopFsRelation) {
   private val index: FileIndex = relation.location
   private val scan: AnyRef = Members.call(index, "preparedScan")
-  private val metadata: AnyRef = Members.call(relation.fileFormat, "metadata")
+  private val reader = new DeltaReader(relation.fileFormat)
+  private val ofReader: Option[Reason] = reader.refusal
   private val addFiles: Seq[AnyRef] = Members.get[Seq[AnyRef]](scan, "files").distinct
   private val hasDeletionVectors: Boolean =
     addFiles.exists(Members.call(_, "deletionVector") != null)
-  private val columnMapping: String =
-    Members.get[String](Members.call(metadata, "columnMappingMode"), "name")
-  private val features: Set[String] = Members
-    .get[Set[String]](Members.call(relation.fileFormat, "protocol"), "readerAndWriterFeatureNames")
-  private val readsChanges: Boolean = Members.get[Boolean](relation.fileFormat, "isCDCRead")
 
   private def directories: Seq[PartitionDirectory] =
     if (relation.partitionSchema.isEmpty)
@@ -61,10 +59,7 @@ final class DeltaFiles private (private val relation: HadoopFsRelation) {
   /** Why Spark's own Parquet reader may return other rows than Delta's reader; None: it does not.
     */
   def ofDeltasReader: Option[Reason] =
-    if (columnMapping != "none") Some(Reasons("DELTA_COLUMN_MAPPING"))
-    else if (readsChanges || features.exists(DeltaFiles.Unread)) Some(Reasons("DELTA_READER"))
-    else if (hasDeletionVectors) Some(Reasons("DELTA_DELETION_VECTORS"))
-    else None
+    ofReader.orElse(Option.when(hasDeletionVectors)(Reasons("DELTA_DELETION_VECTORS")))
 
   /** Why Delta's own file index must stay; None: tamis may list the files for Delta's reader. Its
     * reader finds deleted rows by their row index, which a query of `_metadata` numbers otherwise.
@@ -108,9 +103,9 @@ final class DeltaFiles private (private val relation: HadoopFsRelation) {
       Members.get[Path](snapshot, "dataPath").toUri.toString,
       uris(Members.call(checkpoint, "topLevelFiles")),
       uris(Members.call(segment, "deltas")),
-      Members.get[StructType](metadata, "schema").json,
-      columnMapping,
-      Members.get[Seq[String]](metadata, "partitionColumns")
+      Members.get[StructType](reader.metadata, "schema").json,
+      reader.columnMapping,
+      Members.get[Seq[String]](reader.metadata, "partitionColumns")
     )
   }
 
@@ -141,16 +136,6 @@ object DeltaFiles {
 
   /** Names of columns that Delta adds to scans begin so. */
   val InternalColumn = "__delta_internal"
-
-  /** Features of tables whose files Spark's own reader may read differently. */
-  private val Unread = Set(
-    "typeWidening",
-    "typeWidening-preview",
-    "variantType",
-    "variantType-preview",
-    "variantShredding",
-    "variantShredding-preview"
-  )
 
   /** Only exactly these classes: others choose files in ways that are not known here. */
   def unapply(relation: HadoopFsRelation): Option[DeltaFiles] =
@@ -189,6 +174,24 @@ object DeltaFiles {
     recent.addFirst(new SoftReference(files))
     while (recent.size > Remembered) recent.removeLast()
   }
+
+  /** The files of the version of a relation, for an index; None: it is not one of Delta. */
+  def indexed(relation: HadoopFsRelation): Option[FormatFiles] =
+    if (!isOfDelta(relation)) None
+    else {
+      val asParquet =
+        relation.copy(fileFormat = new ParquetFileFormat)(relation.sparkSession)
+      val refusal = new DeltaReader(relation.fileFormat).refusal.map(_.sentence)
+      val files = relation.location.listFiles(Nil, Nil)
+      Some(FormatFiles.of(asParquet, files, "delta", refusal))
+    }
+
+  /** Whether a path is that of a table of Delta, and Delta can read it. */
+  def isTable(session: SparkSession, path: String): Boolean =
+    Try(Class.forName(Format, false, Thread.currentThread.getContextClassLoader)).isSuccess && {
+      val log = new Path(path, "_delta_log")
+      log.getFileSystem(session.sparkContext.hadoopConfiguration).exists(log)
+    }
 
   private def isOfDelta(relation: HadoopFsRelation): Boolean =
     relation.fileFormat.getClass.getName == Format

@@ -1,0 +1,97 @@
+"""What a table format records about files, together with what a statistics index knows of them.
+
+Both describe all rows that were written. The format also knows which files have lost rows since:
+
+    files                  bounds, members, expressions    certain facts
+    all rows are left      of both                         of both
+    rows were deleted      of both: outer bounds           of the format
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
+from tamis.evaluation.domain.exact_counts import UNKNOWN, Certain
+from tamis.evaluation.domain.intersection import contradict, intersect
+from tamis.evaluation.statistics import Members, Statistics, Subject
+from tamis.expr.nodes import Column
+
+__all__ = ["IndexedRecords"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class IndexedRecords(Statistics):
+    """Statistics of files that both a table format and an index describe.
+
+    - `recorded`: the statistics of the format.
+    - `indexed`: those of the index, of all rows that were written.
+    - `is_whole`: True where no row of a file was deleted.
+    """
+
+    recorded: Statistics
+    indexed: Statistics
+    is_whole: Flags
+    _bounds: dict[Column, Bounds] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def num_containers(self) -> int:
+        return len(self.is_whole)
+
+    def bounds(self, column: Column) -> Bounds:
+        recorded, indexed = self.recorded.bounds(column), self.indexed.bounds(column)
+        if indexed.lower is None and indexed.upper is None:
+            # perhaps not readable now, so the result is not kept
+            return intersect(recorded, indexed)
+        bounds = self._bounds.get(column)
+        if bounds is None:
+            with self._lock:
+                bounds = self._bounds.setdefault(column, intersect(recorded, indexed))
+        return bounds
+
+    def expression(self, key: str) -> Bounds | None:
+        return self.indexed.expression(key)
+
+    def members(self, subject: Subject) -> Members | None:
+        return self.indexed.members(subject)
+
+    def certain(self, column: Column) -> Certain:
+        recorded, indexed = self.recorded.certain(column), self.indexed.certain(column)
+        counted = np.where(self.is_whole, indexed.nulls, UNKNOWN)
+        # two different numbers: one of them is wrong
+        agree = (recorded.nulls == counted) | (counted == UNKNOWN)
+        nulls = np.where(
+            recorded.nulls == UNKNOWN, counted, np.where(agree, recorded.nulls, UNKNOWN)
+        )
+        one, other = self.recorded.bounds(column), self.indexed.bounds(column)
+        ours, theirs = recorded.attained, indexed.attained & self.is_whole
+        # An edge that only one side knows is a value of a row only if that side says so. If a side
+        # has attained both of its edges, no bounds of the same rows are tighter.
+        attained = (ours & theirs) | (ours & _has_edges(one)) | (theirs & _has_edges(other))
+        return Certain(nulls, attained & ~contradict(one, other))
+
+    def empty(self) -> Flags | None:
+        recorded, indexed = self.recorded.empty(), self.indexed.empty()
+        if recorded is None or indexed is None:
+            return indexed if recorded is None else recorded
+        return recorded | indexed
+
+
+def _has_edges(bounds: Bounds) -> Flags:
+    """Return where both edges are known."""
+    if bounds.lower is None or bounds.upper is None:
+        return NO
+    flags = YES
+    for edge, known in (
+        (bounds.lower, bounds.lower_known),
+        (bounds.upper, bounds.upper_known),
+    ):
+        if not isinstance(edge, np.ndarray):
+            flags = flags & np.asarray(edge.is_valid().to_numpy(zero_copy_only=False))
+        elif known is not None:
+            flags = flags & known
+    return flags
