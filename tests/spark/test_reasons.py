@@ -764,6 +764,19 @@ ELSEWHERE = {
     "CONSTANTS_NOT_COMPARABLE",
     "SPLIT_NOT_NEEDED",
     "SIDECAR_STARTING",  # tests/launch/test_early_query.py
+    # of tables whose formats need jars: tests/formats
+    "DELTA_CHOSE_NO_FILES",
+    "DELTA_COLUMN_MAPPING",
+    "DELTA_DELETION_VECTORS",
+    "DELTA_DELETION_VECTORS_AND_METADATA",
+    "DELTA_LISTED_AFTER_TAMIS",
+    "DELTA_READER",
+    "ICEBERG_CATALOG_PLANS",
+    "ICEBERG_FILE_IO",
+    "ICEBERG_NO_SNAPSHOT",
+    "ICEBERG_READ_OPTIONS",
+    "ICEBERG_UNREADABLE",
+    "ICEBERG_VERSION",
 }
 
 #: Reasons whose fix changes how files are read, and not how many.

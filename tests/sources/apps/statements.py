@@ -50,7 +50,7 @@ def files_read(plan: Any) -> int | None:
             counts = next(
                 (
                     int(leaf.metrics().apply(name).value())
-                    for name in ("resultDataFiles", "numFiles")
+                    for name in ("tamisFilesRead", "resultDataFiles", "numFiles")
                     if leaf.metrics().contains(name)
                 ),
                 None,

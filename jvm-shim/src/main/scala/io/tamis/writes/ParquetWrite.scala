@@ -84,6 +84,8 @@ object ParquetWrite {
     )
   }
 
+  private val VanishedMs = 200L
+
   /** The files that were written: those that are not older than the write.
     *
     * This lists the directory in the calling thread, without Spark's caches and jobs. A listing in
@@ -97,7 +99,8 @@ object ParquetWrite {
   def files(
       session: ClassicSession,
       write: ParquetWrite,
-      mostListed: Int
+      mostListed: Int,
+      attempts: Int = 2
   ): Option[Seq[FileStatus]] = {
     val conf = session.sessionState.newHadoopConfWithOptions(write.options)
     val storage = write.directory.getFileSystem(conf)
@@ -112,7 +115,13 @@ object ParquetWrite {
           found += file
       }
       Option.when(count <= mostListed)(found.toSeq)
-    } catch { case NonFatal(_) if !storage.exists(write.directory) => None }
+    } catch {
+      case NonFatal(_) if !storage.exists(write.directory) => None
+      // a file has vanished, perhaps with all others: the directory is removed last
+      case NonFatal(_) if attempts > 1 =>
+        Thread.sleep(VanishedMs)
+        files(session, write, mostListed, attempts - 1)
+    }
   }
 
   /** Whether Spark reads a file with this path when it reads the directory (InMemoryFileIndex). */

@@ -156,7 +156,7 @@ object DeltaFiles {
         .split(",")
         .map(_.trim)
       val isAfter = names.indexOf(Extension) > names.indexOf(OfTamis)
-      Some(Reasons(if (isAfter) "DELTA_LISTED_AFTER_TAMIS" else "DELTA_CHOSE_NO_FILES"))
+      Some(if (isAfter) Reasons("DELTA_LISTED_AFTER_TAMIS") else Reasons("DELTA_CHOSE_NO_FILES"))
     }
 
   /** Several rules of one plan ask about a relation, and its files may be many. */
