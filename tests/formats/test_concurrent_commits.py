@@ -17,7 +17,7 @@ pytestmark = pytest.mark.spark
 
 
 def test_each_answer_is_that_of_a_version(tmp_path: Path, repository: Path) -> None:
-    limits = ("--count=60", "--seconds=45")
+    limits = ("--count=40", "--seconds=30")
     checked(repository, tmp_path, "tests/formats/concurrent_commits.py", "--seed=1", *limits)
 
 

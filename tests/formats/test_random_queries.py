@@ -16,7 +16,7 @@ pytestmark = pytest.mark.spark
 
 
 def test_random_queries_return_the_same_rows(tmp_path: Path, repository: Path) -> None:
-    arguments = ("--formats", "--seed=1", "--count=60", "--shrink=0")
+    arguments = ("--formats", "--seed=1", "--count=40", "--shrink=0")
     output = checked(repository, tmp_path, "tests/differential/queries.py", *arguments)
     kept, total = map(int, re.findall(r"(\d+) of (\d+) files kept", output)[-1])
     assert 0 < kept < total

@@ -15,4 +15,4 @@ pytestmark = pytest.mark.spark
 
 
 def test_same_files_are_kept_in_every_format(tmp_path: Path, repository: Path) -> None:
-    checked(repository, tmp_path, "tests/formats/same_data.py", "--seed=1", "--count=60")
+    checked(repository, tmp_path, "tests/formats/same_data.py", "--seed=1", "--count=40")
