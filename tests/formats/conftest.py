@@ -9,7 +9,7 @@ import pytest
 
 from bench.peers.packages import confs, lakes
 from tests.launch.processes import shell
-from tests.launch.statements import Statements, started
+from tests.launch.statements import Statements, confs_of_small_queries, started
 
 
 def confs_of_formats(folder: Path) -> dict[str, str]:
@@ -18,17 +18,7 @@ def confs_of_formats(folder: Path) -> dict[str, str]:
         **confs(),
         **lakes(folder / "iceberg"),
         "spark.databricks.delta.snapshotPartitions": "1",
-        "spark.master": "local[2]",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.log.level": "ERROR",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.codegen.wholeStage": "false",  # tables are small, and queries many
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.tamis.cache.location": str(folder / "cache"),
+        **confs_of_small_queries(folder),
     }
 
 

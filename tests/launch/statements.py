@@ -17,7 +17,7 @@ from typing import Any
 
 from tests.launch.processes import Running, running
 
-__all__ = ["OFF", "Answer", "Statements", "started"]
+__all__ = ["OFF", "Answer", "Statements", "confs_of_small_queries", "started"]
 
 _APP = Path(__file__).parent / "statement_app.py"
 _ANSWER = "ANSWER "
@@ -94,6 +94,23 @@ class Statements:
             if line.startswith(_ANSWER):
                 return line.removeprefix(_ANSWER)
         return None
+
+
+def confs_of_small_queries(directory: Path) -> dict[str, str]:
+    """Return confs of a session in this directory, whose tables are small and queries many."""
+    return {
+        "spark.master": "local[2]",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "1g",
+        "spark.log.level": "ERROR",
+        "spark.ui.enabled": "false",
+        "spark.ui.showConsoleProgress": "false",
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.shuffle.partitions": "1",
+        "spark.sql.warehouse.dir": str(directory / "warehouse"),
+        "spark.tamis.cache.location": str(directory / "cache"),
+    }
 
 
 @contextmanager

@@ -19,7 +19,7 @@ import pytest
 from bench.s3 import hadoop
 from bench.s3.store import BUCKET, Store, serving
 from tests.launch.processes import Running, shell
-from tests.launch.statements import Statements, started
+from tests.launch.statements import Statements, confs_of_small_queries, started
 
 ROWS = 100  # of a file
 LIMIT = 120.0  # seconds; a machine may be busy
@@ -112,17 +112,7 @@ def lake(
         "spark.hadoop.fs.s3a.attempts.maximum": "1",
         "spark.hadoop.fs.s3a.fast.upload.buffer": "bytebuffer",
         "spark.driver.extraClassPath": ":".join(map(str, hadoop.jars())),
-        "spark.master": "local[2]",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.log.level": "ERROR",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.codegen.wholeStage": "false",  # tables are small, and queries many
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.tamis.cache.location": str(folder / "cache"),
+        **confs_of_small_queries(folder),
         "spark.tamis.index.auto": "off",  # except where a test turns it on
     }
     environment = shell(

@@ -21,6 +21,7 @@ import msgspec
 import pyarrow as pa
 
 from tamis.serve.scans.arrow_export import written
+from tamis.tables.unreadable import SnapshotUnreadable
 from tamis.wire.iceberg_files import (
     IcebergFilesAnswer,
     IcebergFilesRequest,
@@ -43,9 +44,6 @@ def write_iceberg_files(question: str) -> str:
         TamisError: The request cannot be read.
         OSError: The file cannot be written.
     """
-    # imported only here, because polars takes a while
-    from tamis.tables.iceberg import SnapshotUnreadable
-
     request = read_iceberg_files_request(question)
     try:
         files = _READING.of(request).result(request.patience_ms / 1000)
@@ -74,6 +72,7 @@ class _Reading:
 
     def of(self, request: IcebergFilesRequest) -> Future[IcebergFiles]:
         """Return the files of a snapshot, when they are read."""
+        # imported only here, because polars takes a while
         from tamis.tables.iceberg import open_snapshot
 
         key = (msgspec.json.encode(request.snapshot), tuple(sorted(request.storage.items())))

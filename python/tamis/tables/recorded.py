@@ -20,6 +20,7 @@ from tamis.expr.nodes import Column
 from tamis.indexing.problems import IndexUnusable
 from tamis.indexing.read.freshness import unchanging
 from tamis.indexing.read.snapshot import FileKeys, Snapshot
+from tamis.tables.unreadable import SnapshotUnreadable
 from tamis.wire.delta import DeltaSnapshot
 from tamis.wire.iceberg import IcebergSnapshot
 from tamis.wire.scans import ScanRequest
@@ -97,7 +98,7 @@ def _of_delta(snapshot: DeltaSnapshot, request: ScanRequest, files: FileKeys) ->
 
     try:
         found = delta.statistics_of(snapshot, files, request.storage, request.cache_directory)
-    except delta.SnapshotUnreadable as problem:
+    except SnapshotUnreadable as problem:
         return _unknown(files, problem.code, problem.text)
     return RecordedFiles(found, _timeless(files), found.num_records)
 
@@ -108,7 +109,7 @@ def _of_iceberg(snapshot: IcebergSnapshot, request: ScanRequest, files: FileKeys
 
     try:
         found = iceberg.open_snapshot(snapshot, request.storage, request.cache_directory)
-    except iceberg.SnapshotUnreadable as problem:
+    except SnapshotUnreadable as problem:
         return _unknown(files, problem.code, problem.text)
     if not _uris(files).equals(found.uris):
         text = "the manifests have other files than Iceberg's snapshot, so they are not used"

@@ -1,24 +1,13 @@
-"""The reason why the log of a Delta table is not used."""
+"""The reasons why the log of a Delta table is not used.
+
+Their codes are "delta.log_unreadable", "delta.schema_unreadable" and "delta.unsupported_layout".
+"""
 
 from __future__ import annotations
 
-from tamis.errors import TamisError
+from tamis.tables.unreadable import SnapshotUnreadable
 
 __all__ = ["SnapshotUnreadable", "unreadable"]
-
-
-class SnapshotUnreadable(TamisError):
-    """The log of a snapshot cannot be read, and queries run without its statistics.
-
-    - `code`: stable: "delta.log_unreadable", "delta.schema_unreadable" or
-      "delta.unsupported_layout".
-    - `text`: one sentence for users.
-    """
-
-    def __init__(self, code: str, text: str) -> None:
-        super().__init__(text)
-        self.code = code
-        self.text = text
 
 
 def unreadable(uri: str, problem: object) -> SnapshotUnreadable:

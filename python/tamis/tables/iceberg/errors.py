@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
+from tamis.tables.unreadable import SnapshotUnreadable
+
 __all__ = ["SnapshotUnreadable", "UnreadableCode"]
 
 
@@ -17,17 +19,3 @@ class UnreadableCode(StrEnum):
     STORAGE = "ICEBERG_STORAGE"  # the storage of the metadata cannot be reached or read
     METADATA = "ICEBERG_METADATA"  # damaged metadata, or metadata of an unexpected form
     LOCATION = "ICEBERG_LOCATION"  # a location that Hadoop cannot open, or opens as another one
-
-
-class SnapshotUnreadable(Exception):
-    """A snapshot cannot be read here: leave the scan to Iceberg.
-
-    Attributes:
-        code: One of `UnreadableCode`.
-        text: What cannot be read, and why.
-    """
-
-    def __init__(self, code: str, text: str) -> None:
-        super().__init__(text)
-        self.code = str(code)
-        self.text = text

@@ -3,6 +3,7 @@ package io.tamis
 import io.tamis.bridge.{PlannerClient, SidecarSupervisor, StartWait, Warnings}
 import io.tamis.formats.FormatFiles
 import io.tamis.formats.delta.DeltaFiles
+import io.tamis.formats.iceberg.IcebergRelation
 import io.tamis.functions.QueryFunction
 import io.tamis.listing.{
   FileOptions,
@@ -28,6 +29,7 @@ import org.apache.spark.sql.execution.datasources.{
   HadoopFsRelation,
   PartitioningAwareFileIndex
 }
+import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 
 /** The entry points that the Python package calls in the driver. Arguments and results are strings,
@@ -282,12 +284,14 @@ object Tamis {
       planned: QueryExecution,
       name: String
   ): Either[FormatFiles, HadoopFsRelation] = {
-    val found = planned.analyzed.collect(Function.unlift { plan =>
-      FormatFiles
-        .of(plan)
-        .map(Left(_))
-        .orElse(FileRelation.unapply(plan).map { case (_, files) => Right(files) })
-    })
+    val found = planned.analyzed.collect {
+      case FileRelation(_, files) => DeltaFiles.indexed(files).toLeft(files)
+      case r: DataSourceV2Relation if IcebergRelation.isOne(r.table) =>
+        throw new IllegalArgumentException(
+          s"no index can describe the files of ${r.table.name()}, because files of Iceberg may " +
+            "name their columns otherwise than the table. Its manifests have statistics of the files"
+        )
+    }
     found match {
       case Seq(files) => files
       case _          =>

@@ -1,20 +1,15 @@
 package io.tamis.formats
 
-import io.tamis.formats.delta.DeltaFiles
-import io.tamis.formats.iceberg.IcebergRelation
 import io.tamis.listing.Listing
 import io.tamis.planning.{FileSelection, SwappedFiles}
 import io.tamis.scan.WrittenFileIndex
 
 import org.apache.hadoop.fs.FileStatus
-import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{
   FileStatusWithMetadata,
   HadoopFsRelation,
-  LogicalRelation,
   PartitionDirectory
 }
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 
 /** The data files of a table of Delta, for its statistics index.
   *
@@ -39,18 +34,6 @@ object FormatFiles {
     * (tamis.indexing.read.freshness).
     */
   private val Unchanging = -2L
-
-  /** The files of a relation; None: no table format that tamis knows lists them. */
-  def of(plan: LogicalPlan): Option[FormatFiles] = plan match {
-    case r: LogicalRelation =>
-      Some(r.relation).collect { case files: HadoopFsRelation => files }.flatMap(DeltaFiles.indexed)
-    case r: DataSourceV2Relation if IcebergRelation.isOne(r.table) =>
-      throw new IllegalArgumentException(
-        s"no index can describe the files of ${r.table.name()}, because files of Iceberg may name " +
-          "their columns otherwise than the table. Its manifests have statistics of the files"
-      )
-    case _ => None
-  }
 
   /** The files, without the times that the format records, which may differ from those of the
     * files.

@@ -53,21 +53,15 @@ final class Listing(
   def isWholeTable: Boolean = ofTable.forall(_.files == size)
 
   /** The same files, of a table of this size. */
-  private[tamis] def partOf(table: Option[TableSize]): Listing =
-    new Listing(
-      directories,
-      partitionSchema,
-      groups,
-      files,
-      groupOf,
-      nameStarts,
-      ofFiles,
-      changed,
-      table
-    )
+  private[tamis] def partOf(table: Option[TableSize]): Listing = copy(ofTable = table)
 
   /** The same files, some of which were overwritten or deleted since. */
-  private[tamis] def knowing(changed: Set[Int]): Listing =
+  private[tamis] def knowing(changed: Set[Int]): Listing = copy(changed = changed)
+
+  private def copy(
+      changed: Set[Int] = changed,
+      ofTable: Option[TableSize] = ofTable
+  ): Listing =
     new Listing(
       directories,
       partitionSchema,

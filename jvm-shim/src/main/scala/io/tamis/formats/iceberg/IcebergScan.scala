@@ -12,6 +12,7 @@ import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.partitioning.{Partitioning, UnknownPartitioning}
+import org.apache.spark.sql.types.StructType
 
 /** Iceberg's own scan, confined to some files.
   *
@@ -26,32 +27,36 @@ private[iceberg] final class IcebergScan(
     files: IcebergFiles,
     kept: FileSelection,
     make: () => Scan,
-    atRunTime: Option[(FileSelection, Array[V2Predicate])] = None
+    atRunTime: Option[IcebergScan.AtRunTime] = None
 ) extends FilesScan {
   private lazy val ofIceberg: Scan = make()
 
   private lazy val confined: Scan = {
-    reset(kept)
-    atRunTime.foreach { case (left, predicates) =>
-      // Iceberg groups the partitions of a join by what all its tasks have in common: fixed first
-      partitioningOf(ofIceberg)
-      if (left.count < kept.count) reset(left)
-      ofIceberg match {
-        case filtered: SupportsRuntimeV2Filtering if predicates.nonEmpty =>
-          // it only leaves out files
-          FormatFailure.kept(())(filtered.filter(predicates))
-        case _ =>
-      }
+    atRunTime match {
+      case None    => confine(kept)
+      case Some(d) =>
+        reset(d.planned)
+        // Iceberg groups the partitions of a join by what all its tasks have in common: fixed first
+        partitioningOf(ofIceberg)
+        if (d.left.count < kept.count) confine(d.left)
+        ofIceberg match {
+          case filtered: SupportsRuntimeV2Filtering if d.predicates.nonEmpty =>
+            // it only leaves out files
+            FormatFailure.kept(())(filtered.filter(d.predicates.toArray))
+          case _ =>
+        }
     }
     ofIceberg
   }
 
-  private def reset(to: FileSelection): Unit = {
+  private def confine(to: FileSelection): Unit = {
     val before = tasks
     val surviving = before.filter(task => to.contains(ordinalOf(task)))
-    if (surviving.size < before.size)
-      Members.call(ofIceberg, IcebergScan.Reset, new util.ArrayList(surviving.asJava))
+    if (surviving.size < before.size) reset(surviving)
   }
+
+  private def reset(to: Seq[AnyRef]): Unit =
+    Members.call(ofIceberg, IcebergScan.Reset, new util.ArrayList(to.asJava)): Unit
 
   private def tasks: Seq[AnyRef] =
     Members.get[util.List[AnyRef]](ofIceberg, IcebergScan.Tasks).asScala.toSeq
@@ -71,7 +76,7 @@ private[iceberg] final class IcebergScan(
 
   private lazy val batch = confined.toBatch
 
-  override def readSchema: org.apache.spark.sql.types.StructType = ofIceberg.readSchema()
+  override def readSchema: StructType = ofIceberg.readSchema()
   override def columnarSupportMode: Scan.ColumnarSupportMode = ofIceberg.columnarSupportMode()
   override def partitions: Array[InputPartition] = batch.planInputPartitions()
   override lazy val readers: PartitionReaderFactory = batch.createReaderFactory()
@@ -95,14 +100,17 @@ private[iceberg] final class IcebergScan(
     case _                                    => Nil
   }
 
-  /** A new scan of Iceberg's, because several threads may filter one at once. */
+  /** A new scan of Iceberg's, because several threads may filter one at once. It takes the tasks
+    * that are planned already.
+    */
   override def filtered(left: FileSelection, predicates: Seq[V2Predicate]): FilesScan = {
     val names = filterAttributes.map(_.describe).toSet
     val own = predicates.filter { p =>
       val columns = p.references.map(_.describe)
       columns.nonEmpty && columns.forall(names)
     }
-    new IcebergScan(name, files, kept, make, Some(left -> own.toArray))
+    confined
+    new IcebergScan(name, files, kept, make, Some(IcebergScan.AtRunTime(left, own, tasks)))
   }
 
   override def equals(other: Any): Boolean = other match {
@@ -115,6 +123,22 @@ private[iceberg] final class IcebergScan(
 }
 
 private[iceberg] object IcebergScan {
+
+  /** What is known when the query runs.
+    *
+    * @param left
+    *   the files that tamis keeps
+    * @param predicates
+    *   what Iceberg gets
+    * @param planned
+    *   the tasks of the kept files
+    */
+  final case class AtRunTime(
+      left: FileSelection,
+      predicates: Seq[V2Predicate],
+      planned: Seq[AnyRef]
+  )
+
   private val OfSpark = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
   private val Tasks = "tasks"
   private val Reset = "resetTasks"
