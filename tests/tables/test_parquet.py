@@ -26,7 +26,7 @@ from tamis.indexing.format.layout import POINTER
 from tamis.plan.scan_decision import decide
 from tamis.tables.parquet import ParquetTables, ScanInput
 from tamis.tables.partitions import FileStatistics
-from tamis.wire.messages import PlanRequest
+from tamis.wire.messages import OpenIndexesRequest, PlanRequest
 from tamis.wire.scans import IndexOptions, PartitionColumn, Snapshot, Table
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
 
@@ -192,6 +192,44 @@ class TestFreshness:
         assert scan.warnings == []
         assert scan.total_records is None
         assert scan.records(np.zeros(4, bool)) == 0
+
+    @pytest.mark.parametrize("root", ["t", "t/day=2", "t/"])
+    def test_index_that_was_opened_ahead_is_not_opened_again(
+        self, scene: Scene, monkeypatch: pytest.MonkeyPatch, root: str
+    ) -> None:
+        from tamis.indexing.read import open_indexes
+
+        opened: list[str] = []
+        open_index = open_indexes.open_index
+
+        def noted(store: Any, cache: Any) -> Any:
+            opened.append(store.uri)
+            return open_index(store, cache)
+
+        monkeypatch.setattr(open_indexes, "open_index", noted)
+        monkeypatch.setattr(open_indexes, "_RECHECK", 3600.0)
+        request = scene.request(roots=[uri_of(scene.tmp_path) + "/" + root])
+        ahead = OpenIndexesRequest(
+            1, "o", request.table, request.index, request.storage, request.cache_directory
+        )
+        scene.tables.open_ahead(ahead)
+        assert len(opened) == 1
+        assert lowers(scene.tables.open_scan(request)) == [1, 3, 5, 8]
+        assert len(opened) == 1
+
+    @pytest.mark.parametrize("enabled", [True, False])
+    def test_nothing_is_opened_ahead_without_an_index(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, enabled: bool
+    ) -> None:
+        scene = Scene(tmp_path)
+        looked: list[str] = []
+        find = scene.tables._indexes.find
+        monkeypatch.setattr(
+            scene.tables._indexes, "find", lambda *given: (looked.append(given[0]), find(*given))[1]
+        )
+        request = scene.request(enabled=enabled)
+        scene.tables.open_ahead(OpenIndexesRequest(1, "o", request.table, request.index))
+        assert looked == ([uri_of(scene.root)] if enabled else [])
 
     def test_old_matches_are_evicted(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
         from tamis.tables import parquet

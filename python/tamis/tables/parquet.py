@@ -45,7 +45,7 @@ from tamis.indexing.read.snapshot import FileKeys, Snapshot, open_snapshot, snap
 from tamis.tables.indexed_records import IndexedRecords
 from tamis.tables.partitions import DirectoryStatistics, FileStatistics
 from tamis.tables.recorded import RecordedFiles, RecordedTables
-from tamis.wire.messages import Warning_, WrittenFilesRequest
+from tamis.wire.messages import OpenIndexesRequest, Warning_, WrittenFilesRequest
 from tamis.wire.scans import ScanRequest
 
 _MAX_SNAPSHOTS = 16
@@ -290,6 +290,28 @@ class ParquetTables:
         if outcome.pointer.case_sensitive != request.table.case_sensitive:
             return (), (_other_case(root, location, request.table.case_sensitive, None),)
         return (outcome,), ()
+
+    def open_ahead(self, request: OpenIndexesRequest) -> None:
+        """Open the indexes of the roots of a table, so that the next request finds them open.
+
+        Never raises. A request that comes earlier waits until its index is open.
+        """
+        options, cache = request.index, request.cache_directory
+        if not options.enabled:
+            return
+        wanted, cached = options.automatic, None
+        if wanted is not None and len(request.table.roots) <= _MAX_ROOTS:
+            cached = location_of(cache, wanted.schema, request.table.case_sensitive)
+        for root in request.table.roots[:_MAX_NAMED_ROOTS]:
+            tables = [*_tables_above(root.rstrip("/"))]
+            for table in tables:
+                outcome = self._indexes.find(
+                    table, options.location, request.storage, cache, options.epoch
+                )
+                if not isinstance(outcome, IndexMissing):
+                    break
+            if cached is not None:
+                self._automatic_open.find(tables[-1], cached, {}, cache, options.epoch)
 
     def _snapshot(self, request: ScanRequest) -> Snapshot:
         directory, fingerprint = request.snapshot.directory, request.snapshot.fingerprint
@@ -705,6 +727,11 @@ def index_files(request: ScanRequest, scan: ScanInput, kept: Flags) -> bool:
         return _open.index_files(request, scan, kept)
     except Exception:  # such as a thread that cannot be started: the files stay unknown
         return False
+
+
+def open_ahead(request: OpenIndexesRequest) -> None:
+    """Open the indexes of a table: see `ParquetTables.open_ahead`."""
+    _open.open_ahead(request)
 
 
 def index_written_files(request: WrittenFilesRequest) -> None:

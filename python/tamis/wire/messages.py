@@ -13,7 +13,7 @@ import msgspec
 from tamis.errors import WireError, WireVersionError
 from tamis.wire.file_sets import Kept
 from tamis.wire.goals import Goal, GoalAnswer, ReasonDocument
-from tamis.wire.scans import ScanRequest
+from tamis.wire.scans import IndexOptions, ScanRequest, Table
 
 __all__ = [
     "VERSION",
@@ -24,6 +24,8 @@ __all__ = [
     "ImpliedInterval",
     "ImpliedRange",
     "ImpliedRequest",
+    "OpenIndexesAnswer",
+    "OpenIndexesRequest",
     "PlanAnswer",
     "PlanFailure",
     "PlanRequest",
@@ -37,6 +39,7 @@ __all__ = [
     "WrittenFilesRequest",
     "read_history_request",
     "read_implied_request",
+    "read_open_indexes_request",
     "read_request",
     "read_versioned",
     "read_waiting_files_request",
@@ -205,6 +208,24 @@ class WrittenFilesAnswer(msgspec.Struct, frozen=True):
     version: int = VERSION
 
 
+class OpenIndexesRequest(msgspec.Struct, frozen=True):
+    """A request to open the indexes that may describe files of a table, for later requests."""
+
+    version: int
+    id: str
+    table: Table
+    index: IndexOptions = IndexOptions()
+    storage: dict[str, str] = {}
+    cache_directory: str | None = None
+
+
+class OpenIndexesAnswer(msgspec.Struct, frozen=True):
+    """The indexes are being opened."""
+
+    id: str
+    version: int = VERSION
+
+
 class WaitingFilesRequest(msgspec.Struct, frozen=True):
     """A request for the number of files that wait for an automatic index.
 
@@ -262,6 +283,7 @@ _envelope = msgspec.json.Decoder(_Envelope)
 _request = msgspec.json.Decoder(PlanRequest)
 _implied_request = msgspec.json.Decoder(ImpliedRequest)
 _history_request = msgspec.json.Decoder(HistoryRequest)
+_open_indexes_request = msgspec.json.Decoder(OpenIndexesRequest)
 _written_files_request = msgspec.json.Decoder(WrittenFilesRequest)
 _waiting_files_request = msgspec.json.Decoder(WaitingFilesRequest)
 _encoder = msgspec.json.Encoder()
@@ -297,6 +319,11 @@ def read_history_request(text: str | bytes) -> HistoryRequest:
 def read_written_files_request(text: str | bytes) -> WrittenFilesRequest:
     """Read a WrittenFilesRequest. Raises as read_versioned does."""
     return read_versioned(_written_files_request, text)
+
+
+def read_open_indexes_request(text: str | bytes) -> OpenIndexesRequest:
+    """Read an OpenIndexesRequest. Raises as read_versioned does."""
+    return read_versioned(_open_indexes_request, text)
 
 
 def read_waiting_files_request(text: str | bytes) -> WaitingFilesRequest:

@@ -56,6 +56,16 @@ class Handler:
 
         return self._guarded(request, answer)
 
+    def openIndexes(self, request: str) -> str:  # noqa: N802, the name in Java
+        """Answer an OpenIndexesRequest. With a PlanFailure, questions open the indexes."""
+
+        def answer() -> str:
+            from tamis.serve.open_indexes import open_indexes
+
+            return open_indexes(request)
+
+        return self._guarded(request, answer)
+
     def waiting(self, request: str) -> str:
         """Answer a WaitingFilesRequest. With a PlanFailure, the number of files is unknown."""
 

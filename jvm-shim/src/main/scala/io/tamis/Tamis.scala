@@ -14,7 +14,7 @@ import io.tamis.listing.{
   Snapshots
 }
 import io.tamis.maintenance.{IdleMaintenance, MaintenanceRun}
-import io.tamis.planning.{AnswerMemo, Question}
+import io.tamis.planning.{AnswerMemo, IndexedTable}
 import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
 import io.tamis.rules.relations.FileRelation
 import io.tamis.wire.{Json, Messages, PredicateParser, UserFunction, WaitingFilesRequest}
@@ -97,7 +97,7 @@ object Tamis {
       "fingerprint" -> listing.fingerprint,
       "files" -> listing.size,
       "roots" -> relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString)),
-      "schema" -> Question.columnsOfFiles(relation).json,
+      "schema" -> IndexedTable.columnsOfFiles(relation).json,
       "partition_schema" -> relation.partitionSchema.json,
       "case_sensitive" -> SQLConf.get.caseSensitiveAnalysis
     )
@@ -127,7 +127,7 @@ object Tamis {
             "not one of Spark's own file indexes, so no statistics index can be built over them"
         )
     }
-    ListingCache.of(index, relation.partitionSchema)
+    ListingCache.of(index, relation.partitionSchema)()
   }
 
   /** Analyzes and simplifies a predicate over a schema.

@@ -18,6 +18,9 @@ trait Planner {
   /** Starts to index files that a query has written. */
   def written(request: String): String
 
+  /** Starts to open the indexes of a table. */
+  def openIndexes(request: String): String
+
   /** Says how many files wait for an automatic index. */
   def waiting(request: String): String
 

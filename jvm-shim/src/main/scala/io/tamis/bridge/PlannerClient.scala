@@ -37,6 +37,14 @@ object PlannerClient {
       }.toOption
     }
 
+  /** Lets the sidecar open indexes while this driver does something else. Returns at once. A
+    * failure means nothing: the question that needs the indexes reports it, if it happens again.
+    */
+  def openAhead(request: OpenIndexesRequest): Unit =
+    SidecarSupervisor.current.filter(_.isAlive).foreach { sidecar =>
+      Try(calls.execute(() => Try(sidecar.planner.openIndexes(request.toJson)): Unit))
+    }
+
   /** Sends a request to a method of the planner, and reads the answer within the deadline.
     *
     * @param startWait

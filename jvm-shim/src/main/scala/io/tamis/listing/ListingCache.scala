@@ -27,7 +27,14 @@ object ListingCache {
   private val collected = new ReferenceQueue[AnyRef]
   private val listings = new ConcurrentHashMap[Key, Listing]
 
-  def of(index: PartitioningAwareFileIndex, partitionSchema: StructType): Listing = {
+  /** The listing of an index.
+    *
+    * @param meanwhile
+    *   called with the number of files before they are listed, unless the listing is known
+    */
+  def of(index: PartitioningAwareFileIndex, partitionSchema: StructType)(
+      meanwhile: Int => Unit = _ => ()
+  ): Listing = {
     drain()
     leafFiles(index) match {
       case None      => Listing.of(index.listFiles(Nil, Nil), partitionSchema)
@@ -37,6 +44,7 @@ object ListingCache {
         // the values of a listing follow the partition schema it was made for
         if (known != null && known.partitionSchema == partitionSchema) known
         else {
+          meanwhile(map.size)
           val listing = Listing.of(index.listFiles(Nil, Nil), partitionSchema)
           // after a refresh between the two calls, the listing may belong to either map, so it is
           // not remembered
@@ -54,8 +62,8 @@ object ListingCache {
   /** The map of a file index. `leafFiles` is protected in Scala and public in the class file (4.0
     * to 4.3). None: list every time.
     */
-  private def leafFiles(index: PartitioningAwareFileIndex): Option[AnyRef] =
-    try Option(method.invoke(index))
+  private def leafFiles(index: PartitioningAwareFileIndex): Option[collection.Map[_, _]] =
+    try Option(method.invoke(index).asInstanceOf[collection.Map[_, _]])
     catch { case NonFatal(_) => None }
 
   private lazy val method = classOf[PartitioningAwareFileIndex].getMethod("leafFiles")

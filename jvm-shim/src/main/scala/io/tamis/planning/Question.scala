@@ -8,16 +8,14 @@ import io.tamis.bridge.{
   StartWait,
   Warnings
 }
-import io.tamis.conf.{Mode, TamisConf}
-import io.tamis.listing.{FileOptions, Listing, ReadFingerprint, RecordedFileIndex, Snapshots}
+import io.tamis.conf.TamisConf
+import io.tamis.listing.{Listing, Snapshots}
 import io.tamis.wire._
 import java.nio.file.Files
 
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.StructType
 
 /** One question to the planner: which files of this listing can hold a row that satisfies these
   * filters?
@@ -117,25 +115,7 @@ final class Question(
   // callers that set a goal do not read any files yet
   private val rowGroups = goal.isEmpty && !wholeFiles && TamisConf.rowGroupsEnabled(conf)
 
-  /** None for Parquet, which all table formats use. */
-  private lazy val reading = if (recorded.isDefined) None else ReadFingerprint.of(table.relation)
-
-  /** Where a table format records statistics of the files; then none are read from footers. */
-  private val recorded: Option[FormatSnapshot] =
-    Some(table.relation.location).collect { case index: RecordedFileIndex => index.snapshot }
-
-  private def automatic: Option[AutomaticIndex] =
-    Option.when(
-      reading.isEmpty && recorded.isEmpty && TamisConf.indexEnabled(conf) && TamisConf
-        .indexAutoName(conf) != "off"
-    )(
-      AutomaticIndex(
-        Question.columnsOfFiles(table.relation),
-        TamisConf.indexAutoMaxFiles(conf),
-        if (TamisConf.mode(conf) == Mode.Observe) 0L
-        else math.min(1000L, TamisConf.timeoutMs(conf) / 4)
-      )
-    )
+  private lazy val indexed = new IndexedTable(table, conf)
 
   private lazy val scan = ScanRequest(
     SnapshotOfFiles(
@@ -143,39 +123,20 @@ final class Question(
       SidecarSupervisor.privateDirectory.toString,
       listing.size
     ),
-    TableOfFiles(
-      table.name(),
-      conf.caseSensitiveAnalysis,
-      table.relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString)),
-      table.relation.partitionSchema.map(f =>
-        PartitionColumn(f.name, ExpressionWriter.typeName(f.dataType))
-      )
-    ),
-    IndexSettings(
-      TamisConf.indexEnabled(conf),
-      TamisConf.indexLocation(conf),
-      AnswerMemo.epoch,
-      TamisConf.timeoutMs(conf) / 2,
-      automatic
-    ),
-    new FileOptions(table).storage,
+    indexed.table,
+    indexed.settings,
+    indexed.storage,
     TamisConf.cacheLocation(conf),
     Question.writer(table).writeAll(filters),
     TamisConf.declarations(conf),
     among.filterNot(_.isAll).map(files => Messages.keptDocument(files.ordinals, listing.size)),
-    reading,
-    delta = recorded.collect { case snapshot: DeltaSnapshot => snapshot },
-    iceberg = recorded.collect { case snapshot: IcebergSnapshot => snapshot }
+    indexed.reading,
+    delta = indexed.recorded.collect { case snapshot: DeltaSnapshot => snapshot },
+    iceberg = indexed.recorded.collect { case snapshot: IcebergSnapshot => snapshot }
   )
 }
 
 object Question {
-
-  /** The columns in the files of a relation. */
-  def columnsOfFiles(relation: HadoopFsRelation): StructType = {
-    val partitions = relation.partitionSchema.fieldNames.toSet
-    StructType(relation.dataSchema.filterNot(f => partitions(f.name)))
-  }
 
   /** A writer for expressions over the columns of a table. Each path that it writes names one
     * column, and the statistics of that column are of the values that Spark reads.

@@ -1,5 +1,6 @@
 package io.tamis.planning
 
+import io.tamis.bridge.PlannerClient
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{
   FileOptions,
@@ -280,7 +281,17 @@ object ScanPlanner {
     }
 
   private def listingOf(table: PlannedFiles, index: PartitioningAwareFileIndex): Listing =
-    ListingCache.of(index, table.relation.partitionSchema)
+    ListingCache.of(index, table.relation.partitionSchema) { files =>
+      if (files >= FewFiles) openIndexes(table)
+    }
+
+  /** If files are fewer, listing them takes no longer than an additional request. */
+  private val FewFiles = 10000
+
+  private def openIndexes(table: PlannedFiles): Unit = {
+    val indexed = new IndexedTable(table, SQLConf.get)
+    PlannerClient.openAhead(indexed.openIndexes)
+  }
 
   private def checked(table: PlannedFiles, listed: Listing): Listing =
     StaleFileCheck.in(listed, table.relation)

@@ -118,6 +118,16 @@ final case class WrittenFilesRequest(
   override def read(answer: String): Unit = Messages.acknowledged(answer, id)
 }
 
+/** Requests that the indexes of a table are opened, which takes a while if files are many. */
+final case class OpenIndexesRequest(
+    table: TableOfFiles,
+    index: IndexSettings,
+    storage: Map[String, String],
+    cacheDirectory: Option[String]
+) extends Request[Unit] {
+  override def read(answer: String): Unit = Messages.acknowledged(answer, id)
+}
+
 /** Asks how many files wait for the automatic index with this root and location. */
 final case class WaitingFilesRequest(root: String, location: String) extends Request[Int] {
   override def read(answer: String): Int = Messages.document(answer, id).path("files").asInt

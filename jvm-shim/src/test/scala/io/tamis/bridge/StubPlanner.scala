@@ -51,6 +51,7 @@ object StubPlanner extends Planner {
   @volatile private var answers: JsonNode => StubAnswer = _ => StubAnswer()
   @volatile private var received: Vector[JsonNode] = Vector.empty
   @volatile private var recorded: Vector[String] = Vector.empty
+  @volatile private var opened: Vector[JsonNode] = Vector.empty
 
   /** Takes the place of the sidecar. Call it before a session with the extension is created, which
     * would start Python otherwise.
@@ -72,6 +73,7 @@ object StubPlanner extends Planner {
     this.answers = answers
     received = Vector.empty
     recorded = Vector.empty
+    opened = Vector.empty
     SidecarSupervisor.succeeded() // no test waits because another one let the planner fail
   }
 
@@ -83,6 +85,9 @@ object StubPlanner extends Planner {
 
   /** What was recorded for the history since then. */
   def records: Seq[String] = recorded
+
+  /** The requests to open indexes since then. */
+  def openings: Seq[JsonNode] = opened
 
   override def plan(request: String): String = {
     val question = Messages.mapper.readTree(request)
@@ -119,6 +124,11 @@ object StubPlanner extends Planner {
     throw new UnsupportedOperationException("the stub has no history")
   override def written(request: String): String =
     throw new UnsupportedOperationException("no test writes")
+  override def openIndexes(request: String): String = {
+    val opening = Messages.mapper.readTree(request)
+    opened :+= opening
+    Messages.mapper.writeValueAsString(answered(opening))
+  }
   override def waiting(request: String): String =
     throw new UnsupportedOperationException("the stub builds no indexes")
   override def icebergFiles(request: String): String =

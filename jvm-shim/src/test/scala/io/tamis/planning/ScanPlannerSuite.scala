@@ -2,12 +2,15 @@ package io.tamis.planning
 
 import io.tamis.PlanSuite
 import io.tamis.bridge.{PlannerUnavailable, StubAnswer, StubPlanner}
+import io.tamis.listing.Listing
+import java.nio.file.Files
+
 import org.apache.spark.sql.catalyst.plans.logical.Filter
 
 class ScanPlannerSuite extends PlanSuite {
 
-  private def decided(condition: String): Decision = {
-    val plan = tamis(s"SELECT s FROM p WHERE $condition")
+  private def decided(condition: String, from: String = "p"): Decision = {
+    val plan = tamis(s"SELECT * FROM $from WHERE $condition")
     val filters = plan.collect { case Filter(c, _) => io.tamis.wire.ExpressionWriter.conjuncts(c) }
     ScanPlanner.decide(tables(plan).head, filters.flatten)
   }
@@ -43,4 +46,21 @@ class ScanPlannerSuite extends PlanSuite {
       assert(StubPlanner.questions.nonEmpty)
       withConf("spark.tamis.mode" -> "observe")(check(decided(condition)))
     }
+
+  test("the indexes of many files are opened before the listing is made, and those of few are not") {
+    for ((files, openings) <- Seq(9999 -> 0, 10000 -> 1)) {
+      val path = Files.createDirectory(directory.resolve(s"empty-$files"))
+      (0 until files).foreach(i => Files.createFile(path.resolve(s"$i.parquet")))
+      answer(StubAnswer())
+      val frame = spark.read.schema("k BIGINT").parquet(path.toString)
+      frame.createOrReplaceTempView("many")
+      (1 to 2).foreach(k => decided(s"k = $k", "many")) // the second time, the listing is known
+      val deadline = System.nanoTime() + 10L * 1000 * 1000 * 1000
+      while (StubPlanner.openings.size < openings && System.nanoTime() < deadline) Thread.sleep(5)
+      assertEquals(
+        StubPlanner.openings.map(_.at("/table/roots/0").asText).toList,
+        List.fill(openings)(Listing.canonical(path.toUri.toString))
+      )
+    }
+  }
 }
