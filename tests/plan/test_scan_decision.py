@@ -180,8 +180,9 @@ def test_decision_agrees_with_the_verdicts(block: int, random: Random) -> None:
 
 
 def test_implied_ranges_of_all_conjuncts_prune() -> None:
-    # Days since 1970: 9131 is 1995-01-01, 9490 is 1995-12-26 and 9500 is 1996-01-05. The second
-    # file may have days of 1995 and days of a March in another year, but no day of March 1995.
+    # Days since 1970: 9131 is 1995-01-01 and 9490 is 1995-12-26. The second file may have days of
+    # 1995 and days of a March in another year, but no day of March 1995. It has days of 15 years,
+    # which are too many for an evaluation of each day.
     day = Column(("d",), DATE)
     conjuncts = [
         Compare(Comparison.EQUAL, Call(name, (day,), (), INTEGER), Literal(number, INTEGER))
@@ -189,7 +190,7 @@ def test_implied_ranges_of_all_conjuncts_prune() -> None:
     ]
     edges = {
         "min.d": pa.array([9180, 9490, 9000], pa.int32()).cast(pa.date32()),
-        "max.d": pa.array([9215, 9800, 9010], pa.int32()).cast(pa.date32()),
+        "max.d": pa.array([9215, 14969, 9010], pa.int32()).cast(pa.date32()),
         "null_count.d": [0, 0, 0],
     }
     segments = [Segment(slice(0, 3), ArrowStatistics(pa.table(edges)))]

@@ -10,6 +10,7 @@ from tamis.evaluation.interpreter import truth
 from tamis.evaluation.nodes import operators as operators  # fills the registry
 from tamis.evaluation.nodes.ranges import narrowed
 from tamis.evaluation.statistics import Statistics
+from tamis.evaluation.subdivision import subdivided
 from tamis.evaluation.udf.declared_calls import relies_on_declaration
 from tamis.evaluation.verdict import Verdict
 from tamis.expr.nodes import Expr
@@ -25,7 +26,7 @@ def verdicts(expr: Expr, statistics: Statistics) -> npt.NDArray[np.int8]:
     Verdicts depend only on the rows for which the predicate is true, so the ranges of a column may
     be intersected first (`narrowed` keeps exactly these rows).
     """
-    truths = truth(narrowed(expr), statistics)
+    truths = truth(subdivided(narrowed(expr)), statistics)
     count = statistics.num_containers
     codes = np.full(count, SOME, np.int8)
     if not relies_on_declaration(expr):

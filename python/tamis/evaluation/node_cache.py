@@ -26,15 +26,18 @@ class _Identity:
         return isinstance(other, _Identity) and self.node is other.node
 
 
-def once_a_node(function: Callable[[Any], T]) -> Callable[[Any], T]:
-    """Cache a function of a node, so that it is not computed again for each block of containers."""
+def once_a_node(function: Callable[..., T]) -> Callable[..., T]:
+    """Cache a function of a node, so that it is not computed again for each block of containers.
+
+    Further arguments must be hashable.
+    """
 
     @lru_cache(maxsize=256)
-    def cached(key: _Identity) -> T:
-        return function(key.node)
+    def cached(key: _Identity, *rest: Any) -> T:
+        return function(key.node, *rest)
 
     @wraps(function)
-    def of_node(node: Any) -> T:
-        return cached(_Identity(node))
+    def of_node(node: Any, *rest: Any) -> T:
+        return cached(_Identity(node), *rest)
 
     return of_node

@@ -35,6 +35,7 @@ __all__ = [
     "Not",
     "Opaque",
     "Or",
+    "Subdivided",
     "Value",
     "Within",
     "children_of",
@@ -215,7 +216,20 @@ class Call:
         return dict(self.options).get(name)
 
 
-Expr: TypeAlias = Literal | Column | Opaque | And | Or | Not | Compare | In | IsNull | Within | Call
+@dataclass(frozen=True, slots=True)
+class Subdivided:
+    """A predicate that reads only `column`, which evaluation.subdivision evaluates in more detail.
+
+    It has the same value as the predicate itself.
+    """
+
+    predicate: Expr
+    column: Column
+
+
+Expr: TypeAlias = (
+    Literal | Column | Opaque | And | Or | Not | Compare | In | IsNull | Within | Subdivided | Call
+)
 
 
 def type_of(expr: Expr) -> DataType | None:
@@ -272,5 +286,7 @@ def children_of(expr: Expr) -> tuple[Expr, ...]:
             return (child,)
         case Compare(left=left, right=right):
             return (left, right)
+        case Subdivided(predicate=predicate):
+            return (predicate,)
         case _:
             return ()

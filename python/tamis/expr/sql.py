@@ -21,6 +21,7 @@ from tamis.expr.nodes import (
     Not,
     Opaque,
     Or,
+    Subdivided,
     Value,
     Within,
     type_of,
@@ -69,6 +70,8 @@ def to_sql(expr: Expr) -> str:
             return f"{_operand(left)} {op} {_operand(right)}"
         case Within():
             return _within_sql(expr)
+        case Subdivided(predicate=predicate):
+            return to_sql(predicate)
         case Call():
             return _call_sql(expr)
 

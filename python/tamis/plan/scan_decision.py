@@ -23,6 +23,7 @@ from tamis.evaluation.domain.bounds import YES, Flags
 from tamis.evaluation.interpreter import truth
 from tamis.evaluation.nodes.ranges import is_long, narrowed, narrowed_conjuncts
 from tamis.evaluation.statistics import Statistics
+from tamis.evaluation.subdivision import subdivided, subdivided_conjuncts
 from tamis.evaluation.udf.declared_calls import relies_on_declaration
 from tamis.expr.nodes import And, Expr, Not, Or
 from tamis.expr.sql import to_sql
@@ -127,9 +128,10 @@ class Order:
     """Conjuncts in the order of evaluation, which adapts after every block."""
 
     def __init__(self, conjuncts: Sequence[Expr]) -> None:
-        self._costs = [(conjunct, container_cost(conjunct)) for conjunct in conjuncts]
-        self._evaluated = dict.fromkeys(range(len(conjuncts)), 0)
-        self._passed = dict.fromkeys(range(len(conjuncts)), 0)
+        forms = subdivided_conjuncts(conjuncts)
+        self._costs = [(form, container_cost(form)) for form in forms]
+        self._evaluated = dict.fromkeys(range(len(forms)), 0)
+        self._passed = dict.fromkeys(range(len(forms)), 0)
 
     def __iter__(self) -> Iterator[tuple[int, Expr, float]]:
         """Yield the ordinal, conjunct and cost of each conjunct, the most promising one first."""
@@ -251,8 +253,8 @@ def _chosen(block: Statistics, wanted: Flags) -> tuple[Statistics, Flags]:
 
 
 def together(conjunct: Expr) -> Expr:
-    """Return the conjunct with its ranges combined, if it can have more than one."""
-    return narrowed(conjunct) if isinstance(conjunct, And | Or | Not) else conjunct
+    """Return the conjunct with its ranges combined, if it can have more than one, and in cells."""
+    return subdivided(narrowed(conjunct) if isinstance(conjunct, And | Or | Not) else conjunct)
 
 
 def _covered(segments: Sequence[Segment], kept: Flags) -> bool:
