@@ -44,12 +44,24 @@ class Report:
         return [name for name, each in self.checks.items() if each["status"] == "failed"]
 
 
+def settings_of(folder: Path) -> Path:
+    """Return the directory of spark-defaults.conf, which need not exist."""
+    return folder / "settings"
+
+
+def write_settings(folder: Path, text: str) -> None:
+    """Write spark-defaults.conf."""
+    settings_of(folder).mkdir()
+    (settings_of(folder) / "spark-defaults.conf").write_text(text)
+
+
 @pytest.fixture
 def doctor(tmp_path: Path) -> Doctor:
     """Run the doctor with `--json` in another environment."""
 
     def run(*arguments: str, python: Path | None = None, **environment: str | None) -> Report:
-        changed = {"SPARK_CONF_DIR": str(tmp_path), "PYSPARK_SUBMIT_ARGS": None} | environment
+        settings = str(settings_of(tmp_path))
+        changed = {"SPARK_CONF_DIR": settings, "PYSPARK_SUBMIT_ARGS": None} | environment
         full = {**os.environ, **{k: v for k, v in changed.items() if v is not None}}
         for key in [k for k, v in changed.items() if v is None]:
             full.pop(key, None)
@@ -254,14 +266,14 @@ def test_supported_versions_are_those_of_the_package(repository: Path) -> None:
 def test_wrong_confs_of_the_file_are_reported(
     doctor: Doctor, tmp_path: Path, line: str, says: str
 ) -> None:
-    (tmp_path / "spark-defaults.conf").write_text(line + "\n")
+    write_settings(tmp_path, line + "\n")
     report = doctor("--no-spark")
     assert report.failed == ["confs"]
     assert says in report.checks["confs"]["text"]
 
 
 def test_confs_of_the_arguments_take_precedence(doctor: Doctor, tmp_path: Path) -> None:
-    (tmp_path / "spark-defaults.conf").write_text("spark.tamis.mode off\n")
+    write_settings(tmp_path, "spark.tamis.mode off\n")
     arguments = "--conf spark.tamis.mode=observe pyspark-shell"
     report = doctor("--no-spark", PYSPARK_SUBMIT_ARGS=arguments)
     assert report.checks["confs"]["text"] == "spark.tamis.mode = observe"
@@ -301,7 +313,7 @@ def make_python(folder: Path, body: str) -> str:
 )
 def test_broken_sidecar_is_reported(doctor: Doctor, tmp_path: Path, body: str, says: str) -> None:
     python = make_python(tmp_path, body)
-    (tmp_path / "spark-defaults.conf").write_text(f"spark.tamis.python {python}\n")
+    write_settings(tmp_path, f"spark.tamis.python {python}\n")
     report = doctor("--no-spark")
     assert report.failed == ["sidecar"]
     assert says in report.checks["sidecar"]["text"]
@@ -309,7 +321,7 @@ def test_broken_sidecar_is_reported(doctor: Doctor, tmp_path: Path, body: str, s
 
 
 def test_missing_python_is_reported(doctor: Doctor, tmp_path: Path) -> None:
-    (tmp_path / "spark-defaults.conf").write_text("spark.tamis.python /nowhere/python\n")
+    write_settings(tmp_path, "spark.tamis.python /nowhere/python\n")
     report = doctor("--no-spark")
     assert report.failed == ["sidecar"]
     assert "/nowhere/python cannot be run" in report.checks["sidecar"]["text"]
@@ -318,7 +330,7 @@ def test_missing_python_is_reported(doctor: Doctor, tmp_path: Path) -> None:
 @pytest.mark.spark
 def test_broken_sidecar_is_reported_through_spark(doctor: Doctor, tmp_path: Path) -> None:
     python = make_python(tmp_path, "echo 'No module named tamis' >&2; exit 1")
-    (tmp_path / "spark-defaults.conf").write_text(f"spark.tamis.python {python}\n")
+    write_settings(tmp_path, f"spark.tamis.python {python}\n")
     report = doctor()
     assert (report.code, report.failed) == (1, ["sidecar", "prune"])
     assert f"{python} has no module 'tamis'" in report.checks["prune"]["text"]
@@ -326,7 +338,7 @@ def test_broken_sidecar_is_reported_through_spark(doctor: Doctor, tmp_path: Path
 
 @pytest.mark.spark
 def test_spark_that_does_not_start_is_reported(doctor: Doctor, tmp_path: Path) -> None:
-    (tmp_path / "spark-defaults.conf").write_text("spark.executor.memory nonsense\n")
+    write_settings(tmp_path, "spark.executor.memory nonsense\n")
     report = doctor()
     assert (report.code, report.failed) == (1, ["spark"])
     assert "Executor memory must be a positive number" in report.checks["spark"]["text"]

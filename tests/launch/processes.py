@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import socket
 import subprocess
@@ -15,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tests.class_archive import FAST_START, java_options
+from tests.class_archive import java_options
 
 LIMIT = 240.0  # seconds; a machine may be busy, and a healthy start takes ten
 SPARK_HOME = Path(str(find_spec("pyspark").origin)).parent
@@ -27,10 +28,10 @@ def shell(directory: Path, **more: str) -> dict[str, str]:
     """Return the environment of a shell with this Python activated.
 
     Spark's settings in it are time limits that a busy machine keeps, options of the JVM with which
-    executors start fast, and those that avoid work which takes longer than a small query.
+    executors start fast, and those that avoid work which takes longer than a small query. They are
+    properties of the JVM. A directory of settings would be on its class path, which the archive of
+    classes does not permit.
     """
-    settings = directory / "settings"
-    settings.mkdir(exist_ok=True)
     defaults = {
         "spark.tamis.timeout": "60s",
         # so that the first query waits for the sidecar, although its files are few and small
@@ -40,8 +41,8 @@ def shell(directory: Path, **more: str) -> dict[str, str]:
         "spark.sql.shuffle.partitions": "1",
         "spark.ui.enabled": "false",
     }
-    lines = [f"{name} {value}\n" for name, value in defaults.items()]
-    (settings / "spark-defaults.conf").write_text("".join(lines))
+    properties = {"java.io.tmpdir": str(directory), **defaults}
+    submit_options = shlex.join(f"-D{name}={value}" for name, value in properties.items())
     of_this_machine = {
         name: os.environ[name]
         for name in ("HOME", "JAVA_HOME", "LANG", "LD_LIBRARY_PATH", "XDG_CACHE_HOME")
@@ -51,11 +52,11 @@ def shell(directory: Path, **more: str) -> dict[str, str]:
         **of_this_machine,
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "SPARK_HOME": str(SPARK_HOME),
-        "SPARK_CONF_DIR": str(settings),
+        "SPARK_CONF_DIR": str(directory / "settings"),  # for a test to create
         "SPARK_LOCAL_IP": "127.0.0.1",
         # Spark's own temporary files, and the private directory of tamis
-        "SPARK_SUBMIT_OPTS": f"-Djava.io.tmpdir={directory} {java_options()}",
-        "SPARK_DAEMON_JAVA_OPTS": FAST_START,
+        "SPARK_SUBMIT_OPTS": f"{submit_options} {java_options()}",
+        "SPARK_DAEMON_JAVA_OPTS": java_options(),
         "XDG_STATE_HOME": str(directory / "state"),
         **more,
     }

@@ -174,7 +174,9 @@ def test_configure_with_site_settings(
     jars_of_others: dict[str, str],
 ) -> None:
     site = f"spark.jars {jars_of_others['first']}\nspark.sql.extensions org.example.Site\n"
-    Path(environment["SPARK_CONF_DIR"], "spark-defaults.conf").write_text(site)
+    settings = Path(environment["SPARK_CONF_DIR"])
+    settings.mkdir()
+    (settings / "spark-defaults.conf").write_text(site)
     result = report(run(configured(query, "site"), tmp_path, environment))
     assert result["rows"] == ROWS
     assert "Files: 1 of 8" in result["plan"]

@@ -111,7 +111,6 @@ def lake(
         # Spark's own requests do not fail, so nothing is gained by patience
         "spark.hadoop.fs.s3a.attempts.maximum": "1",
         "spark.hadoop.fs.s3a.fast.upload.buffer": "bytebuffer",
-        "spark.driver.extraClassPath": ":".join(map(str, hadoop.jars())),
         **confs_of_small_queries(folder),
         "spark.tamis.index.auto": "off",  # except where a test turns it on
     }
@@ -120,6 +119,7 @@ def lake(
         PYTHONPATH=str(repository / "python"),
         XDG_DATA_HOME=str(folder / "data"),
         HADOOP_CONF_DIR=str(hadoop_files),
+        SPARK_DIST_CLASSPATH=":".join(map(str, hadoop.jars())),
         AWS_EC2_METADATA_DISABLED="true",
     )
     with started(folder, confs, environment) as process:
