@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 from pytest_spark.config import SparkConfigBuilder
+from xdist.remote import Producer
+from xdist.scheduler import LoadFileScheduling
 
 from tests.class_archive import java_options
 from tests.sidecar_start import await_sidecar
@@ -27,6 +29,8 @@ DIRECTORIES = {
     "spark.sql.warehouse.dir": "spark-warehouse",
     "spark.tamis.cache.location": "tamis-cache",
 }
+#: Folders whose files share a Spark of their own, so that it starts once.
+TOGETHER = ("tests/formats/", "tests/sources/")
 SPARK_FIXTURES = {"_spark_session", "spark_context", "spark_session", "spark"}
 
 # Spark and the processes that it starts import this tree, whether or not it is installed.
@@ -90,6 +94,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         )
         ranks[item.path] = min(rank, ranks.get(item.path, rank))
     items.sort(key=lambda item: ranks[item.path])
+
+
+class _Scheduling(LoadFileScheduling):
+    """Gives the tests of a file, or of a folder in TOGETHER, to one process."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = super()._split_scope(nodeid)
+        return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+
+
+@pytest.hookimpl(optionalhook=True)  # of pytest-xdist
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> _Scheduling | None:
+    """Distribute the tests of a run with `--dist loadfile`."""
+    return _Scheduling(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,8 +27,7 @@ def confs_of_formats(folder: Path) -> dict[str, str]:
 def formats(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Iterator[Statements]:
     """A Spark with Delta and Iceberg, and an empty namespace `ice.db`."""
     folder = tmp_path_factory.mktemp("formats")
-    environment = shell(
-        folder, PYTHONPATH=str(repository / "python"), XDG_DATA_HOME=str(folder / "data")
-    )
+    path = os.pathsep.join([str(repository / "python"), str(repository)])
+    environment = shell(folder, PYTHONPATH=path, XDG_DATA_HOME=str(folder / "data"))
     with started(folder, confs_of_formats(folder), environment) as process:
         yield Statements(process)

@@ -5,18 +5,23 @@ For longer than a test: `python tests/differential/queries.py --formats --seed 7
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from tests.formats.commands import checked
+from tests.launch.statements import Statements
 
 pytestmark = pytest.mark.spark
 
 
-def test_random_queries_return_the_same_rows(tmp_path: Path, repository: Path) -> None:
-    arguments = ("--formats", "--seed=1", "--count=40", "--shrink=0")
-    output = checked(repository, tmp_path, "tests/differential/queries.py", *arguments)
-    kept, total = map(int, re.findall(r"(\d+) of (\d+) files kept", output)[-1])
-    assert 0 < kept < total
+def test_random_queries_return_the_same_rows(formats: Statements, tmp_path: Path) -> None:
+    tally = formats.function(
+        "tests.differential.queries:run",
+        folder=str(tmp_path),
+        seed=1,
+        count=40,
+        with_formats=True,
+    )
+    assert tally["differences"] == []
+    assert tally["queries"] >= 40
+    assert 0 < tally["files_kept"] < tally["files_total"]

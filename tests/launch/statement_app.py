@@ -1,10 +1,14 @@
 """`statement_app.py CONFS`: run statements and commands of an index, one per line of standard input.
 
-CONFS are the confs of the session, as JSON. Each line is JSON, too: `{"sql": …, "confs": {…}}` or
-`{"index": METHOD, "table": …, "arguments": {…}, "confs": {…}}` or
-`{"call": METHOD of io.tamis.Tamis, "arguments": […], "confs": {}}`. The answer is a line of JSON that
-begins with ANSWER: the rows and the scans, or the error; and the warnings of tamis since the last
-answer.
+CONFS are the confs of the session, as JSON. Each line is JSON, too:
+
+    {"sql": …, "confs": {…}, "details": BOOLEAN}
+    {"index": METHOD, "table": …, "arguments": {…}, "confs": {…}}
+    {"call": METHOD of io.tamis.Tamis, "arguments": […], "confs": {}}
+    {"function": "MODULE:NAME", "arguments": {…}, "confs": {}}
+
+The answer is a line of JSON that begins with ANSWER. It has the fields of `statements.Answer`, or the
+error. A function is called with a new session; the argument `folder` is a path.
 """
 
 from __future__ import annotations
@@ -12,8 +16,11 @@ from __future__ import annotations
 import json
 import sys
 import traceback
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
+import msgspec
 from pyspark.sql import SparkSession
 
 import tamis
@@ -32,15 +39,60 @@ def answer(spark: SparkSession, line: dict[str, Any]) -> dict[str, Any]:
         if "index" in line:
             method = getattr(tamis.index(spark, line["table"]), line["index"])
             return {"text": str(method(**line["arguments"]))}
+        if "function" in line:
+            module, _, name = line["function"].partition(":")
+            function = getattr(import_module(module), name)
+            arguments = {k: Path(v) if k == "folder" else v for k, v in line["arguments"].items()}
+            result = function(spark.newSession(), **arguments)
+            return {"value": msgspec.to_builtins(result)}
+        fetched = partitions_fetched(spark)
         frame = spark.sql(line["sql"])
         scans = json.loads(spark._jvm.io.tamis.Tamis.scans(frame._jdf))
-        return {"rows": sorted(repr(tuple(row)) for row in frame.collect()), "scans": scans}
+        found = {"rows": sorted(repr(tuple(row)) for row in frame.collect()), "scans": scans}
+        if line.get("details"):
+            plan = frame._jdf.queryExecution()
+            found["plan"] = spark._jvm.PythonSQLUtils.explainString(plan, "formatted")
+            found["files_read"] = files_read(plan.executedPlan())
+            found["partitions_fetched"] = partitions_fetched(spark) - fetched
+        return found
     finally:
         for name, value in before.items():
             if value is None:
                 spark.conf.unset(name)
             else:
                 spark.conf.set(name, value)
+
+
+def partitions_fetched(spark: SparkSession) -> int:
+    """Return how many partitions the metastore has returned so far."""
+    metrics = spark._jvm.org.apache.spark.metrics.source.HiveCatalogMetrics
+    count: int = metrics.METRIC_PARTITIONS_FETCHED().getCount()
+    return count
+
+
+def files_read(plan: Any) -> int | None:
+    """Return the number of files that the scans of an executed plan read.
+
+    None: they do not report it.
+    """
+    if plan.getClass().getSimpleName() == "AdaptiveSparkPlanExec":
+        plan = plan.finalPhysicalPlan()
+    leaves = plan.collectLeaves()
+    read = None
+    for leaf in (leaves.apply(i) for i in range(leaves.size())):
+        if leaf.getClass().getSimpleName().endswith("QueryStageExec"):
+            counts = files_read(leaf.plan())
+        else:
+            counts = next(
+                (
+                    int(leaf.metrics().apply(name).value())
+                    for name in ("tamisFilesRead", "resultDataFiles", "numFiles")
+                    if leaf.metrics().contains(name)
+                ),
+                None,
+            )
+        read = counts if read is None else read + (counts or 0)
+    return read
 
 
 def main(confs: dict[str, str]) -> None:

@@ -33,18 +33,36 @@ class Answer:
         scans: The decisions of tamis.
         warnings: The warnings of tamis since the last answer.
         text: The result of the command.
+        value: The result of the function.
+        plan: The formatted plan, if details were requested; so, too, what follows.
+        files_read: The number of files that the scans read; None if they do not report it.
+        partitions_fetched: How many partitions the metastore returned.
     """
 
     rows: list[str] = field(default_factory=list)
     scans: list[dict[str, Any]] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     text: str = ""
+    value: Any = None
+    plan: str = ""
+    files_read: int | None = None
+    partitions_fetched: int = 0
 
     @property
     def kept(self) -> list[int]:
         """The number of files that each scan keeps."""
         assert [scan["fallback"] for scan in self.scans] == [None] * len(self.scans)
         return [scan["files_kept"] for scan in self.scans]
+
+    @property
+    def pushed_filters(self) -> str:
+        """The filters that the scan received."""
+        (line,) = [
+            line
+            for line in self.plan.splitlines()
+            if line.startswith(("PushedFilters: ", "IcebergScan("))
+        ]
+        return line
 
 
 class Statements:
@@ -64,6 +82,10 @@ class Statements:
         """Call a method of the index of a table."""
         line = {"index": method, "table": table, "arguments": arguments, "confs": confs or {}}
         return self.run(line)
+
+    def function(self, name: str, **arguments: object) -> Any:
+        """Call a function, as MODULE:NAME, with a new session. Return its result as JSON."""
+        return self.run({"function": name, "arguments": arguments, "confs": {}}).value
 
     def same(self, query: str, **confs: str) -> Answer:
         """Return the answer with tamis on. Its rows must equal those with tamis off."""
@@ -106,6 +128,7 @@ def confs_of_small_queries(directory: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # compiling takes longer than a few rows
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": str(directory / "warehouse"),

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from tests.sources.conftest import EVENTS, Statements
+from tests.sources.conftest import EVENTS, Sources
 
 pytestmark = pytest.mark.spark
 
 
 @pytest.mark.parametrize("v1", ["avro", ""])
-def test_implied_ranges_are_pushed_to_avro(sources: Statements, tmp_path: Path, v1: str) -> None:
+def test_implied_ranges_are_pushed_to_avro(sources: Sources, tmp_path: Path, v1: str) -> None:
     """Spark's V1 source and its V2 source."""
-    sources.run(f"INSERT OVERWRITE DIRECTORY '{tmp_path}/t' USING avro {EVENTS}")
+    sources.sql(f"INSERT OVERWRITE DIRECTORY '{tmp_path}/t' USING avro {EVENTS}")
     table = f"avro.`{tmp_path}/t`"
     confs = {"spark.sql.sources.useV1SourceList": v1}
     answer = sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1995 AND n + 1 > 300", **confs)

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sources.conftest import EVENTS, Statements
+from tests.sources.conftest import EVENTS, Sources
 
 pytestmark = pytest.mark.spark
 
 TEN_FILES = EVENTS.replace("SELECT", "SELECT /*+ REPARTITION_BY_RANGE(10, n) */", 1)
 
 
-def create(sources: Statements, name: str, spec: str = "", properties: str = "") -> str:
+def create(sources: Sources, name: str, spec: str = "", properties: str = "") -> str:
     """Create a table of the events, in ten files at least."""
-    sources.run(f"CREATE TABLE {name} USING delta {spec} {properties} AS {TEN_FILES}")
+    sources.sql(f"CREATE TABLE {name} USING delta {spec} {properties} AS {TEN_FILES}")
     return name
 
 
-def test_predicates_skip_files(sources: Statements) -> None:
+def test_predicates_skip_files(sources: Sources) -> None:
     table = create(sources, "delta_flat")
     answer = sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1995")
     assert len(answer.rows) == 365
@@ -33,20 +33,19 @@ def test_predicates_skip_files(sources: Statements) -> None:
         "CAST(amount AS INT) = 77 OR n + 1 IN (5, 500, 5000)",
     ):
         assert sources.same(f"SELECT * FROM {table} WHERE {condition}", **zone).rows
-    sources.run("SET TIME ZONE 'UTC'")
 
 
-def test_partitions_generated_columns_and_renamed_columns(sources: Statements) -> None:
-    sources.run(
+def test_partitions_generated_columns_and_renamed_columns(sources: Sources) -> None:
+    sources.sql(
         "CREATE TABLE delta_years (n INT, day DATE, ts TIMESTAMP, clock TIMESTAMP_NTZ, name STRING, "
         "amount DECIMAL(10, 2), y INT GENERATED ALWAYS AS (YEAR(ts))) USING delta "
         "PARTITIONED BY (y, name) TBLPROPERTIES ('delta.columnMapping.mode' = 'name')"
     )
     columns = "n, day, ts, clock, name, amount"
     few = EVENTS.replace("range(1000)", "range(20, 50)")
-    sources.run(f"INSERT INTO delta_years ({columns}) {few}")
-    sources.run("ALTER TABLE delta_years RENAME COLUMN n TO number")
-    sources.run("ALTER TABLE delta_years RENAME COLUMN day TO n")
+    sources.sql(f"INSERT INTO delta_years ({columns}) {few}")
+    sources.sql("ALTER TABLE delta_years RENAME COLUMN n TO number")
+    sources.sql("ALTER TABLE delta_years RENAME COLUMN day TO n")
     answer = sources.same(
         "SELECT number FROM delta_years WHERE date_trunc('YEAR', ts) = TIMESTAMP '1995-01-01'"
     )
@@ -58,7 +57,7 @@ def test_partitions_generated_columns_and_renamed_columns(sources: Statements) -
     )
 
 
-def test_rewritten_rows_with_deletion_vectors(sources: Statements) -> None:
+def test_rewritten_rows_with_deletion_vectors(sources: Sources) -> None:
     """An older version is read afterwards."""
     table = create(
         sources,
@@ -70,13 +69,13 @@ def test_rewritten_rows_with_deletion_vectors(sources: Statements) -> None:
     assert len(first.rows) == 366
 
 
-def test_rewritten_files_without_deletion_vectors(sources: Statements) -> None:
+def test_rewritten_files_without_deletion_vectors(sources: Sources) -> None:
     """Without deletion vectors, remaining rows are copied."""
     table = create(
         sources,
         "delta_copied",
         properties="TBLPROPERTIES ('delta.enableDeletionVectors' = 'false')",
     )
-    sources.run(f"DELETE FROM {table} WHERE year(ts) = 1996 AND n + 1 < 500")
+    sources.sql(f"DELETE FROM {table} WHERE year(ts) = 1996 AND n + 1 < 500")
     assert len(sources.same(f"SELECT n FROM {table} WHERE year(ts) = 1996").rows) == 263
     assert len(sources.same(f"SELECT n FROM {table} WHERE n + 1 > 0").rows) == 1000 - 103

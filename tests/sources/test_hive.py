@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sources.conftest import Statements
+from tests.sources.conftest import Sources
 
 pytestmark = pytest.mark.spark
 
 FALLBACK = "spark.sql.hive.metastorePartitionPruningFallbackOnException"
 
 
-def test_metastore_selects_partitions_by_implied_ranges(sources: Statements) -> None:
-    sources.run(
+def test_metastore_selects_partitions_by_implied_ranges(sources: Sources) -> None:
+    sources.sql(
         "CREATE TABLE old (n INT, name STRING) PARTITIONED BY (day DATE, p INT, s STRING) "
         "STORED AS TEXTFILE"
     )
-    sources.run(
+    sources.sql(
         "INSERT INTO old SELECT id, concat('k', id), date_add(DATE '1994-12-01', CAST(id * 100 AS INT)), "
         "CAST(id % 4 AS INT), IF(id % 2 = 0, 'MA', 'ma') FROM range(16)",
         **{"hive.exec.dynamic.partition.mode": "nonstrict"},
@@ -34,4 +34,3 @@ def test_metastore_selects_partitions_by_implied_ranges(sources: Statements) -> 
     ):
         answer = sources.same(statement, **on)
         assert (len(answer.rows), answer.partitions_fetched) == (rows, fetched), statement
-    sources.run("SELECT 1", **{FALLBACK: "false"})

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
@@ -19,7 +17,7 @@ from tamis.expr.nodes import Column
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG, STRING, DataType, decimal
 from tamis.tables.iceberg import IcebergFiles, IcebergSnapshots
 from tamis.wire.iceberg import IcebergSnapshot
-from tests.launch.processes import shell
+from tests.launch.statements import Statements
 from tests.tables.iceberg.verdict_check import (
     check_manifest_pruning,
     check_verdicts,
@@ -29,7 +27,6 @@ from tests.tables.iceberg.verdict_check import (
 
 pytestmark = [pytest.mark.spark, pytest.mark.programs]
 
-APP = Path(__file__).parent / "apps" / "write_tables.py"
 #: Columns of which some predicate rules out some file, for each table.
 PRUNED = {
     "flat": {"p", "i", "renamed", "f", "d", "d9", "d18", "d38", "dt", "ntz", "b", "st.xx", "n", "t"},
@@ -45,25 +42,17 @@ PRUNED = {
 }  # fmt: skip
 
 
-@pytest.fixture(scope="session")
-def written(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
-    """Return the folder in which the app has written its tables."""
-    folder = tmp_path_factory.mktemp("iceberg")
-    path = f"{repository / 'python'}:{repository}"
-    subprocess.run(
-        [sys.executable, str(APP), str(folder)],
-        check=True,
-        cwd=folder,
-        env=shell(folder, PYTHONPATH=path),
-        timeout=1200,
-    )
-    return folder
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("iceberg")
 
 
-@pytest.fixture
-def documents(written: Path) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads((written / "tables.json").read_text(), parse_float=Decimal)
-    return found
+@pytest.fixture(scope="module")
+def documents(formats: Statements, folder: Path) -> dict[str, Any]:
+    """Write the tables once. Return what Iceberg says about each."""
+    found = formats.function("tests.formats.iceberg_tables:write", folder=str(folder))
+    documents: dict[str, Any] = json.loads(json.dumps(found), parse_float=Decimal)
+    return documents
 
 
 def opened(document: dict[str, Any], cache: Path | None = None) -> IcebergFiles:
@@ -97,22 +86,22 @@ def test_files_and_deletes_equal_those_of_iceberg(
                 assert deletes.deleted_records[n] == expected, name
 
 
-def test_no_row_is_lost(written: Path, documents: dict[str, Any]) -> None:
+def test_no_row_is_lost(folder: Path, documents: dict[str, Any]) -> None:
     for name, expected in PRUNED.items():
         files = opened(documents[name])
-        rows = ds.dataset(written / "rows" / name, format="parquet").to_table()
+        rows = ds.dataset(folder / "rows" / name, format="parquet").to_table()
         useful = check_verdicts(files, rows)
         assert expected <= {path for path, times in useful.items() if times}, name
 
 
 def test_no_row_is_lost_with_the_manifests_that_are_left_out(
-    written: Path, documents: dict[str, Any]
+    folder: Path, documents: dict[str, Any]
 ) -> None:
     left_out = 0
     snapshots = IcebergSnapshots()
     for name in ("parts", "old", "upgraded", "vectors"):
         descriptor = msgspec.convert(documents[name]["snapshot"], IcebergSnapshot)
-        rows = ds.dataset(written / "rows" / name, format="parquet").to_table()
+        rows = ds.dataset(folder / "rows" / name, format="parquet").to_table()
         for column, values in columns_of(rows):
             found = {
                 each: snapshots.open(descriptor, {}, None, [each])

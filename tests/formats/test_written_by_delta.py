@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,18 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from bench.peers import packages
 from tamis.indexing.read.snapshot import FileKeys
 from tamis.tables.delta import DeltaStatistics, DeltaTables
 from tamis.tables.delta.columns import table_columns
 from tamis.wire.delta import DeltaSnapshot
-from tests.launch.processes import shell
+from tests.launch.statements import Statements
 from tests.tables.delta.holding import known_edges, problems
 from tests.tables.delta.logs import files
 
 pytestmark = pytest.mark.spark
 
-APP = Path(__file__).parent / "apps" / "write_tables.py"
 CHECKPOINTS = ("classic", "parts", "v2_json", "v2_parquet", "structs")
 TABLES = (
     *("types", *CHECKPOINTS, "vectors", "mapped_name", "mapped_id", "widened_texts"),
@@ -53,36 +49,20 @@ class Written:
         return DeltaTables().statistics_of(self.snapshot, self.listing, {}, str(cache))
 
 
+Open = Callable[[str], Written]
+
+
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Path:
-    """Run the program once."""
+def written(formats: Statements, tmp_path_factory: pytest.TempPathFactory) -> Open:
+    """Write the tables once. Return how to open one."""
     folder = tmp_path_factory.mktemp("delta")
-    confs = {
-        **packages.confs(),
-        "spark.sql.extensions": "io.delta.sql.DeltaSparkSessionExtension",
-        "spark.sql.catalog.spark_catalog": "org.apache.spark.sql.delta.catalog.DeltaCatalog",
-        "spark.master": "local[2]",
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.log.level": "ERROR",
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.databricks.delta.snapshotPartitions": "1",
-    }
-    command = [sys.executable, str(APP), json.dumps(confs), str(folder)]
-    environment = shell(folder, PYTHONPATH=str(repository / "python"))
-    done = subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=900
-    )
-    assert done.returncode == 0, done.stderr[-5000:]
-    return folder
+    described = formats.function("tests.formats.delta_tables:write", folder=str(folder))
+    assert set(described) == set(TABLES)
+    return lambda name: opened(folder, described[name], name)
 
 
-def written(folder: Path, name: str) -> Written:
-    described = json.loads((folder / "tables.json").read_text())[name]
-    directory = Path(described["location"].removeprefix("file:"))
+def opened(folder: Path, described: Mapping[str, Any], name: str) -> Written:
+    directory = Path(described["location"])
     log = directory / "_delta_log"
     root = f"file:{quote(str(directory))}"
     numbers = {
@@ -124,8 +104,8 @@ def written(folder: Path, name: str) -> Written:
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_no_statistic_contradicts_the_rows(folder: Path, tmp_path: Path, name: str) -> None:
-    table = written(folder, name)
+def test_no_statistic_contradicts_the_rows(written: Open, tmp_path: Path, name: str) -> None:
+    table = written(name)
     statistics = table.statistics(tmp_path)
     assert statistics.described == len(table.rows) > 0
     assert problems(statistics, table.rows, table.columns) == []
@@ -133,8 +113,8 @@ def test_no_statistic_contradicts_the_rows(folder: Path, tmp_path: Path, name: s
     assert problems(table.statistics(tmp_path), table.rows, table.columns) == []
 
 
-def test_most_bounds_are_known(folder: Path, tmp_path: Path) -> None:
-    table = written(folder, "types")
+def test_most_bounds_are_known(written: Open, tmp_path: Path) -> None:
+    table = written("types")
     statistics = table.statistics(tmp_path)
     edges = {path: known_edges(statistics, path, name) for path, name in table.columns.items()}
     assert {path for path, count in edges.items() if not count} == {("bo",), ("bi",)}
@@ -144,8 +124,8 @@ def test_most_bounds_are_known(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", CHECKPOINTS)
-def test_checkpoints_are_of_their_kind(folder: Path, name: str) -> None:
-    snapshot = written(folder, name).snapshot
+def test_checkpoints_are_of_their_kind(written: Open, name: str) -> None:
+    snapshot = written(name).snapshot
     assert snapshot.version > 0
     assert (len(snapshot.checkpoint) > 1) == (name == "parts")
     (first, *_) = snapshot.checkpoint
@@ -162,8 +142,8 @@ def test_checkpoints_are_of_their_kind(folder: Path, name: str) -> None:
         )
 
 
-def test_deletion_vectors_are_counted(folder: Path, tmp_path: Path) -> None:
-    table = written(folder, "vectors")
+def test_deletion_vectors_are_counted(written: Open, tmp_path: Path) -> None:
+    table = written("vectors")
     statistics = table.statistics(tmp_path)
     assert (statistics.num_records >= 0).all()
     # fewer rows than the log has in some file
@@ -171,8 +151,8 @@ def test_deletion_vectors_are_counted(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["mapped_name", "mapped_id"])
-def test_renamed_columns_are_known(folder: Path, tmp_path: Path, name: str) -> None:
-    table = written(folder, name)
+def test_renamed_columns_are_known(written: Open, tmp_path: Path, name: str) -> None:
+    table = written(name)
     statistics = table.statistics(tmp_path)
     assert known_edges(statistics, ("a",), "integer") >= 2
     assert known_edges(statistics, ("s", "x"), "integer") >= 2

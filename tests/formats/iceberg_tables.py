@@ -1,22 +1,18 @@
-"""Write Iceberg tables with Spark, and what Iceberg itself says about their files.
+"""Spark writes Iceberg tables, and what Iceberg itself says about their files.
 
-Usage: write_tables.py FOLDER
-
-FOLDER/tables.json has, for each table, what the Spark side sends about a snapshot, the files of
-`t.files` and the deletes that Iceberg's planning assigns to each data file. FOLDER/rows/<table> has
-its rows with the location of the file of each.
+The rows of each table are in `rows/<table>` in the folder, with the location of their file.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import SparkSession
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
 
-from bench.peers import packages
+__all__ = ["write"]
 
 ROWS = """
     SELECT CAST(id AS INT) AS i, id * 1000 - 5000 AS l, CAST(id / 7 AS FLOAT) AS f,
@@ -142,36 +138,25 @@ def add_equality_deletes(spark: SparkSession, name: str) -> None:
     table.newRowDelta().addDeletes(builder.build()).commit()
 
 
-def main(folder: Path) -> None:
-    builder = SparkSession.builder.master("local[2]")
-    confs = {
-        **packages.confs(),
-        **packages.lakes(folder / "ware house"),
-        "spark.driver.host": "127.0.0.1",
-        "spark.driver.memory": "1g",
-        "spark.log.level": "ERROR",
-        "spark.sql.session.timeZone": "UTC",
-        "spark.sql.shuffle.partitions": "1",
-        "spark.sql.warehouse.dir": str(folder / "warehouse"),
-        "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
-    }
-    for key, value in confs.items():
-        builder = builder.config(key, value)
-    spark = builder.getOrCreate()
+def write(spark: SparkSession, folder: Path) -> dict[str, Any]:
+    """Write the tables.
+
+    Returns:
+        For each table, what the Spark side sends about its snapshot, the files of `t.files`, and the
+        deletes that Iceberg's planning assigns to each data file.
+    """
+    for name, value in {
+        "spark.tamis.enabled": "false",
+        "spark.sql.catalog.ice.warehouse": str(folder / "ware house"),
+    }.items():
+        spark.conf.set(name, value)
     for each in statements(folder):
         spark.sql(each)
     for name in TABLES:
-        spark.table(f"ice.db.{name}").selectExpr("_file", "*").write.parquet(
-            str(folder / "rows" / name)
-        )
+        rows = spark.table(f"ice.db.{name}").selectExpr("_file", "*")
+        rows.write.parquet(str(folder / "rows" / name))
     documents = {name: described(spark, name) for name in TABLES}
     for name in ("vectors", "upgraded"):
         add_equality_deletes(spark, name)
         documents[f"{name} and equality deletes"] = described(spark, name)
-    (folder / "tables.json").write_text(json.dumps(documents))
-    spark.stop()
-
-
-if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    return documents

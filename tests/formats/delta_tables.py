@@ -1,18 +1,19 @@
-"""Write Delta tables, and the rows of each data file: `write_tables.py CONFS FOLDER`.
+"""Delta writes tables of all kinds, and the rows of each data file.
 
-The rows of table t are in `FOLDER/rows/t`, with the path of their file in the column `_file`. The
-properties of the tables are in `FOLDER/tables.json`.
+The rows of table t are in `rows/t` in the folder, with the path of their file in the column `_file`.
 """
 
 from __future__ import annotations
 
-import json
 import random
-import sys
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from pyspark.sql import SparkSession
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["write"]
 
 TYPES = {
     "b": ("BYTE", ["-128Y", "0Y", "127Y"]),
@@ -110,15 +111,36 @@ PROPERTIES = {
 }
 
 
-class Writer:
-    def __init__(self, confs: dict[str, str], folder: Path) -> None:
-        builder = SparkSession.builder
-        for name, value in confs.items():
-            builder = builder.config(name, value)
-        self._spark = builder.getOrCreate()
+@dataclass(frozen=True)
+class _File:
+    """A data file of random values.
+
+    Attributes:
+        rows: The number of rows.
+        null_share: How likely a value is NULL.
+        one_value: Whether all values of a column are equal, apart from NULLs.
+    """
+
+    rows: int
+    null_share: float = 0.3
+    one_value: bool = False
+
+
+class _Writer:
+    """Creates tables in a database of the folder, and describes those that are finished."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self._spark = spark
         self._folder = folder
         self._random = random.Random(4)
-        self._written: dict[str, Any] = {}
+        self.written: dict[str, Any] = {}
+        for name, value in {
+            "spark.tamis.enabled": "false",
+            "spark.sql.unionOutputPartitioning": "false",  # else files are written as one
+        }.items():
+            self.conf(name, value)
+        self.sql(f"CREATE DATABASE written_by_delta LOCATION '{folder / 'tables'}'")
+        self.sql("USE written_by_delta")
 
     def sql(self, text: str) -> None:
         self._spark.sql(text).collect()
@@ -131,27 +153,28 @@ class Writer:
 
     def clone(self, name: str, source: str, **properties: str) -> None:
         """Clone a table, whose files get absolute paths. The location contains a space."""
-        where = self._folder / "clones of tables" / name
+        where = self._clone(name)
         self.sql(
             f"CREATE TABLE {name} SHALLOW CLONE {source} {self._properties(properties)} "
             f"LOCATION '{where}'"
         )
 
-    def insert(
-        self, name: str, rows: int, null_share: float = 0.3, one_value: bool = False
-    ) -> None:
-        """Insert rows of random values, in one file."""
+    def insert(self, name: str, *files: _File) -> None:
+        """Insert files in one commit."""
+        self.sql(f"INSERT INTO {name} {' UNION ALL '.join(map(self._values, files))}")
+
+    def _values(self, file: _File) -> str:
         lines = []
         fixed = [self._random.choice(values) for _, values in TYPES.values()]
-        for _ in range(rows):
+        for _ in range(file.rows):
             cells = []
             for (data_type, values), same in zip(TYPES.values(), fixed, strict=True):
-                value = same if one_value else self._random.choice(values)
-                value = "NULL" if self._random.random() < null_share else value
+                value = same if file.one_value else self._random.choice(values)
+                value = "NULL" if self._random.random() < file.null_share else value
                 wanted = "STRING" if "CHAR" in data_type else data_type
                 cells.append(f"CAST({value} AS {wanted})")
             lines.append(f"({', '.join(cells)})")
-        self.sql(f"INSERT INTO {name} SELECT /*+ COALESCE(1) */ * FROM VALUES {', '.join(lines)}")
+        return f"(SELECT /*+ COALESCE(1) */ * FROM VALUES {', '.join(lines)})"
 
     def finish(self, name: str, mapping: str = "none", partitions: tuple[str, ...] = ()) -> None:
         """Write the rows of a table by file."""
@@ -161,30 +184,33 @@ class Writer:
         rows = self._spark.table(name).selectExpr("*", "_metadata.file_path AS _file")
         rows.coalesce(1).write.parquet(str(self._folder / "rows" / name))
         self._spark.conf.unset("spark.sql.parquet.outputTimestampType")
-        detail = self._spark.sql(f"DESCRIBE DETAIL {name}").first()
-        self._written[name] = {
-            "location": detail["location"],
+        clone = self._clone(name)
+        self.written[name] = {
+            "location": str(clone if clone.exists() else self._folder / "tables" / name),
             "mapping": mapping,
             "partitions": list(partitions),
         }
 
-    def close(self) -> None:
-        (self._folder / "tables.json").write_text(json.dumps(self._written))
-        self._spark.stop()
+    def _clone(self, name: str) -> Path:
+        return self._folder / "clones of tables" / name
 
     def _properties(self, properties: dict[str, str]) -> str:
         listed = ", ".join(f"'{key}' = '{value}'" for key, value in properties.items())
         return f"TBLPROPERTIES ({listed})" if listed else ""
 
 
-def write(writer: Writer) -> None:
+def write(spark: SparkSession, folder: Path) -> dict[str, Any]:
+    """Write the tables. Return the location, mapping and partition columns of each."""
+    writer = _Writer(spark, folder)
     columns = ", ".join(f"`{name}` {data_type}" for name, (data_type, _) in TYPES.items())
     writer.create("types", columns, **{"delta.checkpointInterval": "1000"})
     for zone in ZONES:
         writer.conf("spark.sql.session.timeZone", zone)
-        for rows, share in ((1, 0.1), (4, 0.3), (30, 0.2), (2, 1.0)):
-            writer.insert("types", rows, share)
-        writer.insert("types", 3, 0.0, one_value=True)
+        writer.insert(
+            "types",
+            *(_File(1, 0.1), _File(4, 0.3), _File(30, 0.2), _File(2, 1.0)),
+            _File(3, 0.0, one_value=True),
+        )
     writer.finish("types")
     for name, properties in PROPERTIES.items():
         size = "4" if name in ("parts", "v2_json", "v2_parquet") else "1000000"
@@ -192,10 +218,10 @@ def write(writer: Writer) -> None:
         form = name.removeprefix("v2_") if name.startswith("v2_") else "parquet"
         writer.conf("spark.databricks.delta.checkpointV2.topLevelFileFormat", form)
         writer.clone(name, "types", **properties)
-        writer.insert(name, 3)
+        writer.insert(name, _File(3))
         writer.finish(name)
     writer.clone("vectors", "types", **{"delta.enableDeletionVectors": "true"})
-    writer.insert("vectors", 20)
+    writer.insert("vectors", _File(20))
     writer.sql("DELETE FROM vectors WHERE i = 0 OR st = 'short'")
     writer.sql("UPDATE vectors SET l = 5 WHERE s = 7 AND i IS NULL")
     writer.sql("DELETE FROM vectors WHERE key = 3 AND b IS NOT NULL")
@@ -253,9 +279,4 @@ def write(writer: Writer) -> None:
     writer.sql("CREATE TABLE parted (p STRING, c INT) USING delta PARTITIONED BY (p)")
     writer.sql("INSERT INTO parted VALUES ('a b', 1), ('x=y:%', 2), (NULL, 3), ('é', 4)")
     writer.finish("parted", partitions=("p",))
-
-
-if __name__ == "__main__":
-    tables = Writer(json.loads(sys.argv[1]), Path(sys.argv[2]))
-    write(tables)
-    tables.close()
+    return writer.written
