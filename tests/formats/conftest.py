@@ -30,4 +30,6 @@ def formats(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Itera
     path = os.pathsep.join([str(repository / "python"), str(repository)])
     environment = shell(folder, PYTHONPATH=path, XDG_DATA_HOME=str(folder / "data"))
     with started(folder, confs_of_formats(folder), environment) as process:
-        yield Statements(process)
+        statements = Statements(process)
+        statements.sql("CREATE NAMESPACE ice.db")
+        yield statements

@@ -6,9 +6,11 @@ CONFS are the confs of the session, as JSON. Each line is JSON, too:
     {"index": METHOD, "table": …, "arguments": {…}, "confs": {…}}
     {"call": METHOD of io.tamis.Tamis, "arguments": […], "confs": {}}
     {"function": "MODULE:NAME", "arguments": {…}, "confs": {}}
+    {"text_of": "MODULE:NAME", "arguments": […], "confs": {…}}
 
 The answer is a line of JSON that begins with ANSWER. It has the fields of `statements.Answer`, or the
-error. A function is called with a new session; the argument `folder` is a path.
+error. A `function` is called with a new session, and returns plain values; the argument `folder` is a
+path. A `text_of` is called with the session of all statements.
 """
 
 from __future__ import annotations
@@ -45,6 +47,10 @@ def answer(spark: SparkSession, line: dict[str, Any]) -> dict[str, Any]:
             arguments = {k: Path(v) if k == "folder" else v for k, v in line["arguments"].items()}
             result = function(spark.newSession(), **arguments)
             return {"value": msgspec.to_builtins(result)}
+        if "text_of" in line:
+            module, _, name = line["text_of"].partition(":")
+            function = getattr(import_module(module), name)
+            return {"text": str(function(spark, *line["arguments"]))}
         fetched = partitions_fetched(spark)
         frame = spark.sql(line["sql"])
         scans = json.loads(spark._jvm.io.tamis.Tamis.scans(frame._jdf))

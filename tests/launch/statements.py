@@ -87,6 +87,10 @@ class Statements:
         """Call a function, as MODULE:NAME, with a new session. Return its result as JSON."""
         return self.run({"function": name, "arguments": arguments, "confs": {}}).value
 
+    def text_of(self, function: str, *arguments: object, **confs: str) -> str:
+        """Call a function, as MODULE:NAME, with the session. Return its result as text."""
+        return self.run({"text_of": function, "arguments": arguments, "confs": confs}).text
+
     def same(self, query: str, **confs: str) -> Answer:
         """Return the answer with tamis on. Its rows must equal those with tamis off."""
         off = self.sql(query, **confs, **OFF)

@@ -1,0 +1,120 @@
+"""Functions that run in the process of `Statements`, which has the session (`Statements.text_of`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import SparkSession
+
+import tamis
+
+__all__ = [
+    "create_with_types",
+    "delete_equal_rows",
+    "explained",
+    "in_other_order",
+    "streamed",
+    "why_not",
+]
+
+
+def explained(spark: SparkSession, query: str) -> str:
+    """Return the text of `tamis.explain`."""
+    return str(tamis.explain(spark.sql(query)))
+
+
+def why_not(spark: SparkSession, query: str) -> str:
+    """Return the text of `tamis.why_not`."""
+    return str(tamis.why_not(spark.sql(query)))
+
+
+def delete_equal_rows(spark: SparkSession, table: str, column: str, values: list[int]) -> None:
+    """Commit an equality delete of an Iceberg table, as Flink does: Spark does not write them."""
+    iceberg = _jvm(spark).org.apache.iceberg
+    loaded = iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, table)
+    field = loaded.schema().findField(column).fieldId()
+    path = Path(loaded.location().removeprefix("file:")) / "data" / f"equal-{values[0]}.parquet"
+    ids = {"PARQUET:field_id": str(field)}
+    schema = pa.schema([pa.field(column, pa.int32(), metadata=ids)])
+    pq.write_table(pa.table({column: pa.array(values, pa.int32())}, schema=schema), path)
+    fields = spark.sparkContext._gateway.new_array(_jvm(spark).int, 1)
+    fields[0] = field
+    builder = iceberg.FileMetadata.deleteFileBuilder(loaded.spec()).ofEqualityDeletes(fields)
+    builder = builder.withPath(str(path)).withFileSizeInBytes(path.stat().st_size)
+    builder = builder.withRecordCount(len(values)).withFormat(iceberg.FileFormat.PARQUET)
+    loaded.newRowDelta().addDeletes(builder.build()).commit()
+    spark.catalog.refreshTable(table)
+
+
+def create_with_types(spark: SparkSession, name: str) -> None:
+    """Create an Iceberg table `ice.db.NAME` with types and a default that SQL does not offer."""
+    jvm = _jvm(spark)
+    iceberg, types = jvm.org.apache.iceberg, jvm.org.apache.iceberg.types.Types
+    catalog = jvm.org.apache.iceberg.hadoop.HadoopCatalog(
+        spark.sparkContext._jsc.hadoopConfiguration(),
+        spark.conf.get("spark.sql.catalog.ice.warehouse"),
+    )
+    fields = {
+        "id": types.IntegerType.get(),
+        "u": types.UUIDType.get(),
+        "f": types.FixedType.ofLength(4),
+        "b": types.BinaryType.get(),
+        "n": types.TimestampType.withoutZone(),
+    }
+    columns = [
+        types.NestedField.optional(number, column, kind)
+        for number, (column, kind) in enumerate(fields.items(), 1)
+    ]
+    table = catalog.createTable(
+        iceberg.catalog.TableIdentifier.parse(f"db.{name}"),
+        iceberg.Schema(columns),
+        iceberg.PartitionSpec.unpartitioned(),
+        {"format-version": "3"},
+    )
+    spark.sql(
+        f"INSERT INTO ice.db.{name} SELECT /*+ REPARTITION_BY_RANGE(3, id) */ CAST(id AS INT), "
+        "format_string('%08d-0000-0000-0000-%012d', id % 10, id % 10), CAST(lpad(CAST(id AS STRING), 4, '0') AS BINARY),"
+        " CAST(CAST(id AS STRING) AS BINARY), TIMESTAMP_NTZ'2023-12-31 00:00:00' + make_dt_interval(id) FROM range(30)"
+    )
+    table.refresh()
+    default = iceberg.expressions.Literal.of(5)
+    table.updateSchema().addColumn("x", types.IntegerType.get(), None, default).commit()
+    spark.catalog.refreshTable(f"ice.db.{name}")
+    spark.sql(f"INSERT INTO ice.db.{name} (id, x) VALUES (100, 7), (101, NULL)")
+
+
+def in_other_order(spark: SparkSession, query: str) -> tuple[list[Any], str]:
+    """Return the rows and the explanation of a query in a session that lists tamis before Delta."""
+    context = spark.sparkContext._jsc.sc()
+    names = context.conf().get("spark.sql.extensions")
+    tamis_first = ",".join(sorted(names.split(","), key=lambda name: "tamis" not in name))
+    sessions = _jvm(spark).org.apache.spark.sql.classic.SparkSession
+    try:
+        context.conf().set("spark.sql.extensions", tamis_first)
+        sessions.clearActiveSession()
+        sessions.clearDefaultSession()
+        other = SparkSession(spark.sparkContext, sessions.builder().getOrCreate())
+        return sorted(map(tuple, other.sql(query).collect())), explained(other, query)
+    finally:
+        context.conf().set("spark.sql.extensions", names)
+        sessions.setActiveSession(spark._jsparkSession)
+        sessions.setDefaultSession(spark._jsparkSession)
+
+
+def streamed(spark: SparkSession, table: str, where: str) -> list[Any]:
+    """Return the rows of a streaming read of everything that a table has."""
+    reader = spark.readStream.table(table).where(where).select("id")
+    written = reader.writeStream.format("memory").queryName("streamed").trigger(availableNow=True)
+    query = written.start()
+    try:
+        query.awaitTermination(60)
+        return sorted(map(tuple, spark.table("streamed").collect()))
+    finally:
+        query.stop()
+
+
+def _jvm(spark: SparkSession) -> Any:
+    return spark._jvm
