@@ -113,7 +113,7 @@ def _of_iceberg(snapshot: IcebergSnapshot, request: ScanRequest, files: FileKeys
         return _unknown(files, problem.code, problem.text)
     if not _uris(files).equals(found.uris):
         text = "the manifests have other files than Iceberg's snapshot, so they are not used"
-        return _unknown(files, "ICEBERG_METADATA", text)
+        return _unknown(files, iceberg.UnreadableCode.METADATA, text)
     deleted = found.deletes.deleted_records
     is_counted = (deleted >= 0) & (found.num_records >= deleted)
     records = np.where(is_counted, found.num_records - deleted, UNKNOWN)
