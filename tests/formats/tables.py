@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.launch.statements import Answer, Statements
 
-__all__ = ["fill", "only"]
+__all__ = ["deleted", "fill", "only", "united"]
 
 
 def fill(formats: Statements, table: str, first: int, files: int) -> None:
@@ -24,3 +24,37 @@ def only(answer: Answer) -> dict[str, Any]:
     (scan,) = answer.scans
     assert scan["fallback"] is None
     return scan
+
+
+#: For each format, the clause with which deletes keep the files.
+MERGE_ON_READ = {
+    "delta": "TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+    "iceberg": "TBLPROPERTIES ('format-version' = '3', 'write.delete.mode' = 'merge-on-read')",
+}
+
+
+def deleted(formats: Statements, kind: str) -> str:
+    """Return the name of a table of 5 files, from the first two of which rows were deleted.
+
+    In each hundred of ids, the last two have no `k`. Some of these rows were deleted, and so were
+    the first and the last row of a file.
+    """
+    name = "deleted_delta" if kind == "delta" else "ice.db.deleted_iceberg"
+    catalog = name.rpartition(".")[0] or "default"
+    tables = formats.sql(f"SHOW TABLES IN {catalog} LIKE 'deleted_{kind}'").rows
+    if not tables:
+        columns = "(id BIGINT, k INT, s STRING, d DATE)"
+        formats.sql(f"CREATE TABLE {name} {columns} USING {kind} {MERGE_ON_READ[kind]}")
+        formats.sql(
+            f"INSERT INTO {name} SELECT /*+ REPARTITION_BY_RANGE(5, id) */ id, "
+            "IF(id % 100 < 98, CAST(id % 7 AS INT), NULL) k, concat('text ', id) s, "
+            "date_add(DATE'2024-01-01', CAST(id div 10 AS INT)) d FROM range(500)"
+        )
+        formats.sql(f"DELETE FROM {name} WHERE id IN (0, 5, 98, 105, 107, 199)")
+    return name
+
+
+def united(queries: list[str], table: str) -> str:
+    """Return a query with the rows of all of these, each with the number of its query."""
+    parts = [f"SELECT {n} n, to_json(struct(*)) r FROM ({q})" for n, q in enumerate(queries)]
+    return " UNION ALL ".join(parts).replace("{t}", table)

@@ -10,7 +10,8 @@ import org.apache.hadoop.fs.FileStatus
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.catalog.CatalogTable
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.connector.catalog.{Column, TableCapability}
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.connector.catalog.{Column, Table, TableCapability}
 import org.apache.spark.sql.connector.expressions.{Expressions, Transform}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.connector.write.{LogicalWriteInfo, WriteBuilder}
@@ -20,7 +21,7 @@ import org.apache.spark.sql.execution.datasources.{
   PartitioningAwareFileIndex
 }
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
-import org.apache.spark.sql.execution.datasources.v2.FileTable
+import org.apache.spark.sql.execution.datasources.v2.{DataSourceV2Relation, FileTable}
 import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -91,4 +92,18 @@ final class TamisTable(
     case _                 => false
   }
   override def hashCode(): Int = relation.hashCode()
+}
+
+object TamisTable {
+
+  /** The same relation over another table. Everything else of the relation is kept: Spark resolves
+    * transforms of partitions with its catalog.
+    *
+    * The arity of the constructor differs between versions of Spark (checked on 4.0 to 4.3).
+    */
+  def in(relation: DataSourceV2Relation, table: TamisTable): LogicalPlan =
+    relation.makeCopy(relation.productIterator.map {
+      case own: Table if own eq relation.table => table
+      case other                               => other.asInstanceOf[AnyRef]
+    }.toArray)
 }

@@ -18,11 +18,7 @@ object IcebergRelation {
 
   def isOne(table: Table): Boolean = IcebergTable.isOne(table)
 
-  /** The same relation over a table of tamis, or why it stays Iceberg's own.
-    *
-    * Everything else of the relation is kept: Spark resolves transforms of partitions with its
-    * catalog.
-    */
+  /** The same relation over a table of tamis, or why it stays Iceberg's own. */
   def taken(
       session: SparkSession,
       relation: DataSourceV2Relation
@@ -42,10 +38,7 @@ object IcebergRelation {
         reader = new IcebergReader(table, files, relation.options),
         title = Some(table.name)
       )
-      relation.makeCopy(relation.productIterator.map {
-        case own: Table if own eq relation.table => read
-        case other                               => other.asInstanceOf[AnyRef]
-      }.toArray)
+      TamisTable.in(relation, read)
     }
 
   /** Options of the reader that do not change which rows are read, or how. */
@@ -60,7 +53,7 @@ object IcebergRelation {
         Reasons("ICEBERG_READ_OPTIONS", "options" -> String.join(", ", options))
       })
       .orElse(Option.when(!relation.output.forall(a => columns(a.name))) {
-        Reasons("READS_METADATA")
+        Reasons("ICEBERG_METADATA_COLUMNS")
       })
   }
 

@@ -27,8 +27,12 @@ object TamisRelation {
   def scannedFor(
       relation: LogicalPlan
   )(purpose: ScanConstraints => ScanConstraints): LogicalPlan = relation match {
-    case TamisRelation(table) => of(table.scannedFor(purpose(table.purpose)), relation.output)
-    case other                => other
+    case own: DataSourceV2Relation =>
+      own.table match {
+        case table: TamisTable => TamisTable.in(own, table.scannedFor(purpose(table.purpose)))
+        case _                 => own
+      }
+    case other => other
   }
 
   /** The relation with these attributes, matched by name: they keep ids, nullability and char /
