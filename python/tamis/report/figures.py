@@ -71,7 +71,7 @@ def remarks(scan: dict[str, Any]) -> list[Note]:
     listed = scan.get("files_listed")
     if listed is not None:
         left_out = part_of_whole(scan["files_total"] - listed, scan["files_total"], "files")
-        notes.append(Note(f"{left_out} were left out by Delta itself", None, "exact"))
+        notes.append(Note(f"Delta itself leaves out {left_out}", None, "exact"))
     read = read_figures(scan)
     if read:
         notes.append(Note(read, fix, "unsupported" if observed else "exact"))

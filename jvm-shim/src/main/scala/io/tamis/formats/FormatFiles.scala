@@ -33,7 +33,7 @@ object FormatFiles {
   /** The modification time of files that never change, in milliseconds since 1970
     * (tamis.indexing.read.freshness).
     */
-  private val Unchanging = -2L
+  val Unchanging: Long = -2L
 
   /** The files, without the times that the format records, which may differ from those of the
     * files.

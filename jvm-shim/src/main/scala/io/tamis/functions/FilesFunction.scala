@@ -1,5 +1,6 @@
 package io.tamis.functions
 
+import io.tamis.formats.FormatFiles
 import io.tamis.planning.{Decision, PlannedFiles, ScanDetail}
 import io.tamis.report.ScanReport
 import java.time.Instant
@@ -25,7 +26,7 @@ object FilesFunction extends QueryFunction("tamis_files") {
 
   override protected val schema: StructType = StructType.fromDDL(
     "scan INT NOT NULL, table STRING, file STRING NOT NULL, size BIGINT NOT NULL, " +
-      "modified TIMESTAMP NOT NULL, rows BIGINT, kept BOOLEAN NOT NULL, verdict STRING, " +
+      "modified TIMESTAMP, rows BIGINT, kept BOOLEAN NOT NULL, verdict STRING, " +
       "decided_by STRING, statistics MAP<STRING, STRING>, read BOOLEAN NOT NULL"
   )
 
@@ -46,7 +47,7 @@ object FilesFunction extends QueryFunction("tamis_files") {
         name,
         pathOf(file),
         file.getLen,
-        Instant.ofEpochMilli(file.getModificationTime),
+        modifiedAt(file).orNull,
         known.flatMap(_.rows).map(Long.box).orNull,
         detail.isKept(i),
         known.flatMap(_.verdict).map(_.name).orNull,
@@ -56,6 +57,10 @@ object FilesFunction extends QueryFunction("tamis_files") {
       )
     }
   }
+
+  /** None for a file whose table does not record it. */
+  private def modifiedAt(file: FileStatusWithMetadata): Option[Instant] =
+    Some(file.getModificationTime).filterNot(_ == FormatFiles.Unchanging).map(Instant.ofEpochMilli)
 
   /** The path as `_metadata.file_path` spells it (FileFormat, seen on 4.0 to 4.3), so that the two
     * can be joined.

@@ -2,6 +2,7 @@ package io.tamis.report
 
 import io.tamis.bridge.AnyFailure
 import io.tamis.conf.TamisConf
+import io.tamis.formats.delta.DeltaFiles
 import io.tamis.formats.iceberg.IcebergRelation
 import io.tamis.remote.{RemoteScan, RemoteTable}
 import io.tamis.rules.relations.{Eligibility, FileRelation, SwapFileIndex, UseTamisTables}
@@ -58,12 +59,19 @@ object LeftToSpark {
     if (off.nonEmpty) off.map(switchedOff).toSeq
     else if (isOfFiles && !isLoaded(execution)) Seq(Reasons("EXTENSION_NOT_LOADED"))
     else
-      (Eligibility.refusal(relation), Eligibility.swapRefusal(relation)) match {
-        case (None, _)                 => Nil
-        case (Some(_), Some(noneOfIt)) => Seq(noneOfIt)
-        case (Some(noTable), None)     =>
+      (unchosen(relation), Eligibility.refusal(relation), Eligibility.swapRefusal(relation)) match {
+        case (Some(unchosen), _, _)       => Seq(unchosen)
+        case (_, None, _)                 => Nil
+        case (_, Some(_), Some(noneOfIt)) => Seq(noneOfIt)
+        case (_, Some(noTable), None)     =>
           noTable +: SwapFileIndex.refusal(relation, condition).toSeq
       }
+  }
+
+  /** Why the files were not known when the rules of tamis ran. */
+  private def unchosen(relation: LogicalRelation): Option[Reason] = relation match {
+    case FileRelation(_, files) => DeltaFiles.unprepared(files)
+    case _                      => None
   }
 
   private def switchedOff(by: TamisConf.OffSwitch): Reason =

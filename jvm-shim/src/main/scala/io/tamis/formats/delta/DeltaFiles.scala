@@ -147,17 +147,22 @@ object DeltaFiles {
         files
       }))
 
-  /** Why Delta has not chosen the files; None: it has, or the relation is not one of Delta. */
-  def unprepared(relation: HadoopFsRelation): Option[Reason] =
-    if (!isOfDelta(relation) || relation.location.getClass.getName != Unprepared) None
-    else {
-      val names = relation.sparkSession.sparkContext.getConf
-        .get("spark.sql.extensions", "")
-        .split(",")
-        .map(_.trim)
-      val isAfter = names.indexOf(Extension) > names.indexOf(OfTamis)
-      Some(if (isAfter) Reasons("DELTA_LISTED_AFTER_TAMIS") else Reasons("DELTA_CHOSE_NO_FILES"))
-    }
+  /** Why Delta has not chosen the files before the rules of tamis; None: it has, or the relation is
+    * not one of Delta. A plan that is optimized no longer shows that it chose them after these
+    * rules.
+    */
+  def unprepared(relation: HadoopFsRelation): Option[Reason] = {
+    val index = relation.location.getClass.getName
+    if (!isOfDelta(relation) || !Set(Prepared, Unprepared)(index)) None
+    else if (isListedAfterTamis(relation)) Some(Reasons("DELTA_LISTED_AFTER_TAMIS"))
+    else Option.when(index == Unprepared)(Reasons("DELTA_CHOSE_NO_FILES"))
+  }
+
+  private def isListedAfterTamis(relation: HadoopFsRelation): Boolean = {
+    val conf = relation.sparkSession.sparkContext.getConf
+    val names = conf.get("spark.sql.extensions", "").split(",").map(_.trim)
+    names.indexOf(Extension) > names.indexOf(OfTamis)
+  }
 
   /** Several rules of one plan ask about a relation, and its files may be many. */
   private val Remembered = 4

@@ -2,6 +2,7 @@ package io.tamis.formats.iceberg
 
 import io.tamis.bridge.{PlannerClient, SidecarSupervisor, StartWait}
 import io.tamis.conf.TamisConf
+import io.tamis.formats.FormatFiles
 import io.tamis.listing.{ArrowFile, FileOptions, Listing, RecordedFileIndex}
 import io.tamis.planning.ReadingTime
 import io.tamis.wire.IcebergFilesRequest
@@ -36,9 +37,6 @@ private[iceberg] final class IcebergFiles(
 }
 
 private[iceberg] object IcebergFiles {
-
-  /** The modification time of every file: they are never changed. */
-  private val Unchanging = 946684800000L
 
   private val known = new KnownSnapshots
 
@@ -93,7 +91,7 @@ private[iceberg] object IcebergFiles {
   ): IcebergFiles = {
     val files = rows.map { case (_, uri, size) =>
       FileStatusWithMetadata(
-        new FileStatus(size, false, 0, 1, Unchanging, new Path(URI.create(uri)))
+        new FileStatus(size, false, 0, 1, FormatFiles.Unchanging, new Path(URI.create(uri)))
       )
     }
     val listing = Listing.of(Seq(PartitionDirectory(InternalRow.empty, files)), new StructType())

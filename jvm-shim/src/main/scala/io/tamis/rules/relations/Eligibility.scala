@@ -59,7 +59,9 @@ object Eligibility {
           !lists(files) -> "FOREIGN_FILE_INDEX",
           // Delta takes their values from its log, as Spark does
           (files.overlappedPartCols.nonEmpty && !isOfFormat(files)) -> "PARTITION_COLUMN_IN_FILES",
-          files.schema.exists(f => holdsVariant(f.dataType)) -> "VARIANT_COLUMN",
+          // Delta's reader stays in place for such a table, with the plan that Spark makes for it
+          (files.schema.exists(f => holdsVariant(f.dataType)) && !isOfFormat(files)) ->
+            "VARIANT_COLUMN",
           // the reader fills such a column with row positions if the files do not contain it
           files.schema.exists(_.name.equalsIgnoreCase(RowIndexColumn)) -> "ROW_INDEX_COLUMN",
           // columns are then matched by field id and not by name, but statistics are stored by name
