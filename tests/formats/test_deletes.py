@@ -48,7 +48,7 @@ def of_kind(formats: Statements, kind: str) -> str:
     if kind == "positions":
         formats.sql(f"DELETE FROM {name} WHERE id IN (0, 5, 98, 105, 107, 199)")
     else:
-        formats.call("tests.formats.in_session.delete_equal_rows", name, "k", [0, 3])
+        formats.text_of("tests.formats.in_session:delete_equal_rows", name, "k", [0, 3])
     return name
 
 

@@ -181,7 +181,7 @@ def test_features_of_iceberg(formats: Statements, case: Case) -> None:
 
 
 def test_default_values_and_types_of_iceberg(formats: Statements) -> None:
-    formats.call("tests.formats.in_session.create_with_types", "defaults")
+    formats.text_of("tests.formats.in_session:create_with_types", "defaults")
     predicates = {
         "x = 5 AND id + 0 < 15": 2,
         "x <> 5": 5,

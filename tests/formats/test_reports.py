@@ -70,7 +70,7 @@ def test_why_a_table_is_left_to_its_format(formats: Statements, tmp_path: Path) 
     for _ in range(2):
         formats.sql(f"CALL ice.system.add_files({add}, check_duplicate_files => false)")
     for query, reason in LEFT:
-        text = formats.call("tests.formats.in_session.explained", query.format(**names))
+        text = formats.text_of("tests.formats.in_session:explained", query.format(**names))
         assert f"left to Spark, because {reason}" in text, text
     for query in [
         "SELECT * FROM mem.db.elsewhere WHERE a < 5",
@@ -78,7 +78,9 @@ def test_why_a_table_is_left_to_its_format(formats: Statements, tmp_path: Path) 
     ]:
         assert len(formats.same(query).rows) == (2 if "twice" in query else 1)
     unprepared = {"spark.databricks.delta.stats.skipping": "false"}
-    text = formats.call("tests.formats.in_session.explained", "SELECT * FROM mapped", **unprepared)
+    text = formats.text_of(
+        "tests.formats.in_session:explained", "SELECT * FROM mapped", **unprepared
+    )
     assert "Delta has not chosen the files for this plan" in text
 
 
@@ -87,7 +89,7 @@ def test_tamis_listed_before_delta(formats: Statements, tmp_path: Path) -> None:
     formats.sql(f"CREATE TABLE ordered {clause} LOCATION '{tmp_path}' AS SELECT id FROM range(9)")
     formats.sql("DELETE FROM ordered WHERE id IN (1, 7)")
     query = f"SELECT id FROM delta.`{tmp_path}` WHERE id + 0 < 5"
-    text = formats.call("tests.formats.in_session.in_other_order", query)
+    text = formats.text_of("tests.formats.in_session:in_other_order", query)
     assert "[(0,), (2,), (3,), (4,)]" in text
     assert "because Delta has not chosen the files yet" in text
     assert "list io.delta.sql.DeltaSparkSessionExtension before io.tamis.TamisExtensions" in text
@@ -98,7 +100,7 @@ def test_explanations_files_and_history(formats: Statements, kind: str) -> None:
     name = deleted(formats, kind)
     query = f"SELECT id FROM {name} WHERE id + 0 >= 100 AND k = 3"
     explained, why_not = (
-        formats.call(f"tests.formats.in_session.{function}", query)
+        formats.text_of(f"tests.formats.in_session:{function}", query)
         for function in ("explained", "why_not")
     )
     assert f"{name}: 4 of 5 files" in explained

@@ -34,7 +34,7 @@ def test_caches_streams_and_copies(formats: Statements, kind: str) -> None:
     assert row in ("(5, 5)", "(105, 105)")
     assert formats.same(f"SELECT id FROM {name} {where}").kept == [2]
     last = [(each,) for each in range(397, 400)]
-    streamed = formats.call("tests.formats.in_session.streamed", name, "id + 0 >= 397")
+    streamed = formats.text_of("tests.formats.in_session:streamed", name, "id + 0 >= 397")
     assert streamed == str(last)
     formats.sql(f"CREATE TABLE copied_{kind} USING parquet AS SELECT * FROM {name} {where}")
     (row,) = formats.sql(f"SELECT count(*), min(id), max(id) FROM copied_{kind}").rows
