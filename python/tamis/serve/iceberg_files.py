@@ -5,6 +5,7 @@ They are written to `<id>.iceberg.arrow`, with one row per file, ordered by loca
     location   utf8, as Iceberg writes it
     uri        utf8, URL-encoded, as Hadoop's `new Path(location).toUri.toString` writes it
     size       int64, bytes
+    manifest   int32, the place of its manifest in the answer
 
 Manifests that take longer to read than a query may wait are read to their end in the background.
 """
@@ -56,10 +57,11 @@ def write_iceberg_files(question: str) -> str:
             "location": files.locations,
             "uri": files.uris,
             "size": pa.array(files.sizes, pa.int64()),
+            "manifest": pa.array(files.manifests_of_files, pa.int32()),
         }
     )
     written(table, request.directory, request.id, "iceberg")
-    return write_answer(IcebergFilesAnswer(request.id, len(files)))
+    return write_answer(IcebergFilesAnswer(request.id, len(files), files.manifests))
 
 
 class _Reading:

@@ -32,12 +32,14 @@ class IcebergFilesRequest(msgspec.Struct, frozen=True):
 class IcebergFilesAnswer(msgspec.Struct, frozen=True):
     """The files were written as `<id>.iceberg.arrow`, see serve.iceberg_files.
 
+    - `manifests`: the locations of the data manifests that were read, as Iceberg writes them.
     - `problem`: why no file was written.
     - `is_pending`: the manifests are still being read, for a later query.
     """
 
     id: str
     files: int = 0
+    manifests: tuple[str, ...] = ()
     problem: str | None = None
     is_pending: bool = False
     version: int = VERSION

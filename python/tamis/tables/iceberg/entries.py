@@ -63,10 +63,21 @@ class Entries:
         """Return a column of `Manifest.files`."""
         return self._concatenated(name, data_type).take(pa.array(self._order))
 
+    @property
+    def manifests(self) -> tuple[str, ...]:
+        """The locations of the manifests."""
+        return tuple(each.location for each, _ in self._manifests)
+
+    def manifest_places(self) -> npt.NDArray[np.int64]:
+        """Return the place of the manifest of each file in `manifests`."""
+        places = np.repeat(np.arange(len(self._manifests)), np.diff(self._starts))
+        of_files: npt.NDArray[np.int64] = places[self._order]
+        return of_files
+
     def of_manifest(self, value: Callable[[ManifestFile], int]) -> npt.NDArray[np.int64]:
         """Return a number of the manifest of each file."""
         values = np.array([value(each) for each, _ in self._manifests], np.int64)
-        of_files: npt.NDArray[np.int64] = np.repeat(values, np.diff(self._starts))[self._order]
+        of_files: npt.NDArray[np.int64] = values[self.manifest_places()]
         return of_files
 
     def metric(self, kind: MetricKind, field_id: int) -> MetricValues | None:

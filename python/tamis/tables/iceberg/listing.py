@@ -33,12 +33,14 @@ class IcebergFiles:
     - `sizes`: bytes.
     - `num_records`: rows of the file, also those that are deleted; -1 where not known.
     - `spec_ids`: the partition spec of the file.
+    - `manifests_of_files`: the place of its manifest in `manifests`.
     - `formats`: the file format, in upper case: PARQUET, ORC, AVRO.
     - `encrypted`: whether the file has key metadata.
     - `deletes`: which deletes may apply to the file.
     - `statistics`: what the manifests say about the rows of the file.
     - `total_files`, `total_records`: those of all manifests, also of those that were not read
       because none of their rows matches; None if not known.
+    - `manifests`: the locations of the data manifests that were read.
     """
 
     locations: pa.Array
@@ -46,13 +48,14 @@ class IcebergFiles:
     sizes: npt.NDArray[np.int64]
     num_records: npt.NDArray[np.int64]
     spec_ids: npt.NDArray[np.int64]
+    manifests_of_files: npt.NDArray[np.int64]
     formats: pa.Array
     encrypted: npt.NDArray[np.bool_]
     deletes: DeletedRows
     statistics: Statistics
     total_files: int | None
     total_records: int | None
-    manifests_read: int
+    manifests: tuple[str, ...]
     manifests_total: int
     _entries: Entries
     _columns: tuple[SchemaColumn, ...]
@@ -90,7 +93,6 @@ def list_files(
     specs: Mapping[int, Spec],
     format_version: int,
     manifests: Sequence[ManifestFile],
-    manifests_read: int,
 ) -> IcebergFiles:
     """Return the data files of a snapshot.
 
@@ -101,7 +103,6 @@ def list_files(
         specs: The partition specs of the table.
         format_version: The format version of the table.
         manifests: All data manifests.
-        manifests_read: The number of those that were read.
 
     Raises:
         SnapshotUnreadable: A file is not as the specification says, or is there twice.
@@ -129,13 +130,14 @@ def list_files(
         data.column("size", pa.int64()).to_numpy(),
         records,
         data.of_manifest(lambda each: each.spec_id),
+        data.manifest_places(),
         pc.utf8_upper(data.column("format", pa.string())),
         data.column("encrypted", pa.bool_()).to_numpy(zero_copy_only=False),
         rows,
         statistics,
         _total([each.live_files for each in manifests]),
         _total([each.live_records for each in manifests]),
-        manifests_read,
+        data.manifests,
         len(manifests),
         data,
         columns,

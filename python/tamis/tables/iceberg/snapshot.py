@@ -102,7 +102,6 @@ class IcebergSnapshots:
                 specs,
                 descriptor.format_version,
                 data,
-                len(read),
             )
 
         return self._cached(self._snapshots, key, _MAX_SNAPSHOTS, make)

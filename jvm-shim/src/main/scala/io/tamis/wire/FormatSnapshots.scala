@@ -1,5 +1,7 @@
 package io.tamis.wire
 
+import scala.jdk.CollectionConverters._
+
 /** Where a table format records what it knows about the files of a table, as the Python package
   * reads it.
   */
@@ -68,7 +70,8 @@ final case class IcebergFilesRequest(
   override def read(answer: String): IcebergFilesAnswer = {
     val root = Messages.document(answer, id)
     val problem = Option(root.get("problem")).filterNot(_.isNull).map(_.asText)
-    IcebergFilesAnswer(problem, root.path("is_pending").asBoolean)
+    val manifests = root.path("manifests").elements.asScala.map(_.asText).toIndexedSeq
+    IcebergFilesAnswer(problem, root.path("is_pending").asBoolean, manifests)
   }
 }
 
@@ -76,5 +79,11 @@ final case class IcebergFilesRequest(
   *   why the files were not written
   * @param isPending
   *   they are still being read, for a later query
+  * @param manifests
+  *   locations of the manifests of the files, as Iceberg writes them
   */
-final case class IcebergFilesAnswer(problem: Option[String], isPending: Boolean)
+final case class IcebergFilesAnswer(
+    problem: Option[String],
+    isPending: Boolean,
+    manifests: IndexedSeq[String]
+)

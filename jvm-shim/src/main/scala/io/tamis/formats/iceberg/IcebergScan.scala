@@ -33,7 +33,7 @@ private[iceberg] final class IcebergScan(
 
   private lazy val confined: Scan = {
     atRunTime match {
-      case None    => confine(kept)
+      case None    => plan()
       case Some(d) =>
         reset(d.planned)
         // Iceberg groups the partitions of a join by what all its tasks have in common: fixed first
@@ -48,6 +48,16 @@ private[iceberg] final class IcebergScan(
     }
     ofIceberg
   }
+
+  /** Plans the manifests that list kept files, or the whole snapshot. */
+  private def plan(): Unit = {
+    FormatFailure.kept(())(ofManifests.foreach(reset))
+    confine(kept)
+  }
+
+  private def ofManifests: Option[Seq[AnyRef]] =
+    if (kept.isAll) None
+    else SomeManifests.tasks(Members.call(ofIceberg, "scan"), files.manifestsOf(kept))
 
   private def confine(to: FileSelection): Unit = {
     val before = tasks
