@@ -1,7 +1,8 @@
 """Reading the Avro files of Iceberg's metadata as Arrow tables.
 
 polars decodes the records; it is the fastest reader of Avro in Python. It does not return the
-metadata in the header, such as the field ids, so `avro_container` parses that.
+metadata in the header, such as the field ids, so `avro_container` parses that. Manifests with many
+records are decoded by `avro_lanes` instead, which is faster.
 
 Source: Apache Avro specification, "Object Container Files".
 """
@@ -12,16 +13,21 @@ import io
 import json
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 import pyarrow as pa
 
 from tamis.tables.iceberg.avro_container import Container, parse_container
+from tamis.tables.iceberg.avro_lanes import NotInLanes, Pairs, decode_lanes
 from tamis.tables.iceberg.avro_schema import plain_schema
 from tamis.tables.iceberg.errors import SnapshotUnreadable, UnreadableCode
 
-__all__ = ["AvroFile", "read_avro"]
+__all__ = ["AvroFile", "Lanes", "read_avro"]
+
+#: With fewer records, polars is as fast as `decode_lanes`.
+_MANY: Final = 1000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -32,19 +38,31 @@ class AvroFile:
         table: The records.
         schema: The Avro schema of the records, as JSON.
         metadata: The metadata in the header.
+        pairs: Fields of an inner record that are lists of pairs, which the table does not have.
     """
 
     table: pa.Table
     schema: Mapping[str, Any]
     metadata: Mapping[str, bytes]
+    pairs: Mapping[str, Pairs] = field(default_factory=dict)
 
 
-def read_avro(data: bytes, location: str) -> AvroFile:
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """What `avro_lanes` needs to know, as field ids: see `decode_lanes`."""
+
+    record: int
+    key: int
+    used: frozenset[int]
+
+
+def read_avro(data: bytes, location: str, lanes: Lanes | None = None) -> AvroFile:
     """Return the content of an Avro file.
 
     Args:
         data: The bytes of the file.
         location: The location of the file, for errors.
+        lanes: How records can be decoded together; None: they cannot.
 
     Returns:
         The content. A file without records has a table without columns.
@@ -57,12 +75,30 @@ def read_avro(data: bytes, location: str) -> AvroFile:
         schema = json.loads(container.metadata["avro.schema"])
         if not isinstance(schema, dict) or not isinstance(schema.get("fields"), list):
             raise ValueError("its records are not structs")
+        if lanes is not None and container.num_records >= _MANY:
+            with suppress(NotInLanes):
+                return _in_lanes(container, schema, lanes)
         table = _records(container, json.dumps(plain_schema(schema)).encode(), location)
         if table.num_rows != container.num_records:
             raise ValueError(f"it has {table.num_rows} instead of {container.num_records} records")
     except (ValueError, LookupError, TypeError, OSError, zlib.error) as problem:
         raise _damaged(location, problem) from problem
     return AvroFile(table, schema, container.metadata)
+
+
+def _in_lanes(container: Container, schema: Mapping[str, Any], lanes: Lanes) -> AvroFile:
+    record = next(each for each in schema["fields"] if each.get("field-id") == lanes.record)
+    fields = record["type"]["fields"]
+    (key,) = (each["name"] for each in fields if each.get("field-id") == lanes.key)
+    table, pairs = decode_lanes(
+        container.records(),
+        container.num_records,
+        plain_schema(schema),
+        record["name"],
+        key,
+        {each["name"] for each in fields if each.get("field-id") not in lanes.used},
+    )
+    return AvroFile(table, schema, container.metadata, pairs)
 
 
 def _records(container: Container, schema: bytes, location: str) -> pa.Table:

@@ -43,6 +43,16 @@ class Container:
     def num_records(self) -> int:
         return sum(count for count, _, _ in self.blocks)
 
+    def records(self) -> bytes:
+        """Return the records, without anything between them.
+
+        Raises:
+            zlib.error, OSError: A block is damaged.
+            KeyError: The codec is not known.
+        """
+        decompress = _DECOMPRESS[self.metadata.get("avro.codec", b"null")]
+        return b"".join(decompress(self.data[start:stop]) for _, start, stop in self.blocks)
+
     def for_polars(self, schema: bytes) -> bytes:
         """Return the bytes of a file with the same records, in one block if that is of use.
 
@@ -57,11 +67,8 @@ class Container:
         if codec not in _DECOMPRESS or (is_large and codec != b"zstandard"):
             header = _header_of(schema, codec, self.data[self.start - _SYNC : self.start])
             return b"".join([*header, self.data[self.start :]])
-        decompress = _DECOMPRESS[codec]
-        blocks = (decompress(self.data[start:stop]) for _, start, stop in self.blocks)
-        records = b"".join(blocks)
         sync = bytes(_SYNC)
-        block = [_encoded(self.num_records), *_sized(records), sync]
+        block = [_encoded(self.num_records), *_sized(self.records()), sync]
         return b"".join([*_header_of(schema, b"null", sync), *block])
 
 

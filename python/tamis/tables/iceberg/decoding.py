@@ -15,7 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.tables.iceberg.avro import AvroFile, read_avro
+from tamis.tables.iceberg.avro import AvroFile, Lanes, read_avro
+from tamis.tables.iceberg.avro_lanes import Pairs
 from tamis.tables.iceberg.errors import SnapshotUnreadable, UnreadableCode
 from tamis.tables.iceberg.manifest import (
     NO_FILES,
@@ -52,6 +53,14 @@ _FILE_COLUMNS: Final[Mapping[str, tuple[int, pa.DataType]]] = {
     "referenced": (143, pa.string()),
 }
 _KEY_METADATA: Final = 131
+_LOCATION: Final = 100
+_LANES: Final = Lanes(
+    _DATA_FILE,
+    _LOCATION,
+    frozenset(
+        (_PARTITION, _KEY_METADATA, *_METRICS.values(), *(n for n, _ in _FILE_COLUMNS.values()))
+    ),
+)
 
 
 def decode_manifest_list(data: bytes, location: str) -> tuple[ManifestFile, ...]:
@@ -110,7 +119,7 @@ def decode_manifest(data: bytes, location: str) -> Manifest:
     Raises:
         SnapshotUnreadable: It cannot be read, or a required field is missing or null.
     """
-    avro = read_avro(data, location)
+    avro = read_avro(data, location, _LANES)
     try:
         return _manifest(avro)
     except (KeyError, TypeError, ValueError, pa.ArrowException) as problem:
@@ -125,14 +134,17 @@ def _manifest(avro: AvroFile) -> Manifest:
     status = table.column(names[_STATUS])
     if status.null_count or not pc.all(pc.is_in(status, pa.array([0, 1, 2])), min_count=0).as_py():
         raise ValueError("an entry has no known status")
-    table = table.filter(pc.not_equal(status, _DELETED))
+    is_live = _one(pc.not_equal(status, _DELETED))
+    all_live = pc.all(is_live).as_py()
+    if not all_live:
+        table = table.filter(is_live)
     data_file = _one(table.column(names[_DATA_FILE]))
     inner = _names(_record(avro.schema, _DATA_FILE))
     count = table.num_rows
 
     def get(field_id: int) -> pa.Array | None:
         name = inner.get(field_id)
-        return None if name is None else pc.struct_field(data_file, name)
+        return None if name is None or name in avro.pairs else pc.struct_field(data_file, name)
 
     columns: dict[str, pa.Array] = {
         "status": _one(table.column(names[_STATUS])).cast(pa.int8()),
@@ -154,9 +166,12 @@ def _manifest(avro: AvroFile) -> Manifest:
     columns |= _partition_values(get(_PARTITION), _record_in(avro.schema))
     metrics = {}
     for kind, field_id in _METRICS.items():
-        lists = get(field_id)
-        if lists is not None:
-            metrics[kind] = _metrics(lists, kind, count)
+        pairs = avro.pairs.get(inner.get(field_id, ""))
+        if pairs is not None:
+            live = pairs if all_live else pairs.where(is_live.to_numpy(zero_copy_only=False))
+            metrics[kind] = _metrics(live, kind, count)
+        elif (lists := get(field_id)) is not None:
+            metrics[kind] = _metrics(_pairs(lists), kind, count)
     return Manifest(pa.table(columns), metrics)
 
 
@@ -210,24 +225,31 @@ def _plain(values: pa.Array) -> pa.Array:
     return values
 
 
-def _metrics(lists: pa.Array, kind: MetricKind, count: int) -> Metrics:
-    """Return metrics, sorted, from one list of keys and values per file."""
-    parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+def _pairs(lists: pa.Array) -> Pairs:
+    """Return the keys and values of one list per file."""
     entries = pc.list_flatten(lists)
     keys, values = pc.struct_field(entries, "key"), pc.struct_field(entries, "value")
     if keys.null_count or values.null_count:
         raise ValueError("an entry of a map is null")
-    ids = keys.to_numpy(zero_copy_only=False)
-    # numpy sorts 16 bits by radix, which is ten times as fast
-    narrow = len(ids) == 0 or (int(ids.min()) >= 0 and int(ids.max()) < 1 << 16)
-    order = np.argsort(ids.astype(np.uint16) if narrow else ids, kind="stable")
-    ids, rows = ids[order], parents[order]
-    # A map with a key twice contradicts itself, so neither value is known.
-    again = (ids[1:] == ids[:-1]) & (rows[1:] == rows[:-1])
-    if again.any():
-        ambiguous = np.append(again, False) | np.insert(again, 0, False)
-        ids, rows, order = ids[~ambiguous], rows[~ambiguous], order[~ambiguous]
-    values = values.take(pa.array(order)).cast(pa.binary() if kind.is_bound else pa.int64())
+    parents = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
+    return Pairs(parents, keys.to_numpy(zero_copy_only=False), values)
+
+
+def _metrics(pairs: Pairs, kind: MetricKind, count: int) -> Metrics:
+    """Return metrics, sorted."""
+    ids, rows, values = pairs.keys, pairs.parents, pairs.values
+    if not pairs.is_sorted:
+        # numpy sorts 16 bits by radix, which is ten times as fast
+        narrow = len(ids) == 0 or (int(ids.min()) >= 0 and int(ids.max()) < 1 << 16)
+        order = np.argsort(ids.astype(np.uint16) if narrow else ids, kind="stable")
+        ids, rows = ids[order], rows[order]
+        # A map with a key twice contradicts itself, so neither value is known.
+        again = (ids[1:] == ids[:-1]) & (rows[1:] == rows[:-1])
+        if again.any():
+            ambiguous = np.append(again, False) | np.insert(again, 0, False)
+            ids, rows, order = ids[~ambiguous], rows[~ambiguous], order[~ambiguous]
+        values = values.take(pa.array(order))
+    values = values.cast(pa.binary() if kind.is_bound else pa.int64())
     return _indexed(ids, rows, _one(values), count)
 
 

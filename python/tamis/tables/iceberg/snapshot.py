@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence, Sized
@@ -35,6 +36,8 @@ _MAX_MANIFESTS: Final = 1000
 # mapped if there is a cache.
 _MAX_FILES: Final = 1_000_000
 _THREADS: Final = 8
+# More threads than cores may wait for storage, but would only disturb each other when decoding.
+_DECODING: Final = threading.BoundedSemaphore(os.cpu_count() or 1)
 
 
 class IcebergSnapshots:
@@ -180,7 +183,9 @@ class _Reader:
         return self._formats.manifest_list(self._bytes(location), location)
 
     def manifest(self, location: str) -> Manifest:
-        return self._formats.manifest(self._bytes(location), location)
+        data = self._bytes(location)
+        with _DECODING:
+            return self._formats.manifest(data, location)
 
     def _bytes(self, location: str) -> bytes:
         try:

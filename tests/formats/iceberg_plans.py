@@ -1,0 +1,176 @@
+"""`iceberg_plans.py`: compare what Iceberg plans for some manifests with its plan of the snapshot.
+
+For tables of many kinds, queries and modes of planning, the tasks of each subset of manifests must
+be those of the whole plan whose files these manifests list. Tasks are compared as Java writes them,
+which includes every field of the file, its deletes, the schema, the partition spec and the residual.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from pyspark.sql import SparkSession
+
+import tamis
+from bench.peers import packages
+from tests.launch.statements import confs_of_small_queries
+from tests.tables.iceberg.apps.write_tables import TABLES, add_equality_deletes, statements
+
+#: Beside the tables of write_tables.py, which have few manifests.
+MORE = """
+CREATE TABLE ice.db.travel (i INT, s STRING) USING iceberg TBLPROPERTIES ('format-version' = '3');
+INSERT INTO ice.db.travel SELECT CAST(id AS INT), CAST(id AS STRING) FROM range(10);
+ALTER TABLE ice.db.travel CREATE TAG first;
+INSERT INTO ice.db.travel SELECT CAST(id AS INT), CAST(id AS STRING) FROM range(10, 20);
+INSERT INTO ice.db.travel SELECT CAST(id AS INT), CAST(id AS STRING) FROM range(20, 30);
+ALTER TABLE ice.db.travel CREATE TAG third;
+ALTER TABLE ice.db.travel CREATE BRANCH side;
+INSERT INTO ice.db.travel.branch_side SELECT CAST(id AS INT), CAST(id AS STRING) FROM range(30, 40);
+DELETE FROM ice.db.travel.branch_side WHERE i < 5;
+INSERT INTO ice.db.travel SELECT CAST(id AS INT), CAST(id AS STRING) FROM range(40, 50);
+"""
+CONFS: tuple[Mapping[str, str], ...] = (
+    {},
+    {"spark.sql.iceberg.data-planning-mode": "distributed"},
+    {"spark.sql.iceberg.data-planning-mode": "local", "spark.sql.caseSensitive": "true"},
+    {"spark.sql.iceberg.delete-planning-mode": "distributed"},
+)
+
+
+@dataclass(frozen=True)
+class Planned:
+    """The tasks of a plan: the location of the manifest and the serialized form, by data file."""
+
+    manifests: Mapping[str, str]
+    written: Mapping[str, bytes]
+
+    def of(self, manifests: Collection[str]) -> Mapping[str, bytes]:
+        return {
+            file: written
+            for file, written in self.written.items()
+            if self.manifests[file] in manifests
+        }
+
+
+class Check:
+    def __init__(self, spark: SparkSession) -> None:
+        self._spark = spark
+        self._jvm: Any = spark._jvm
+        self.compared = 0
+        self.with_deletes = 0
+
+    def query(self, query: str) -> None:
+        """Compare the plans of a query, which has one scan."""
+        leaves = self._spark.sql(query)._jdf.queryExecution().executedPlan().collectLeaves()
+        of_spark = leaves.head().scan()
+        tasks = self._call(of_spark, "tasks")
+        whole = self._planned(tasks)
+        assert len(whole.written) == tasks.size(), f"a file twice: {query}"
+        scan = self._call(of_spark, "scan")
+        snapshot = self._call(self._inner(scan), "snapshot")
+        listed = snapshot.dataManifests(self._call(self._inner(scan), "table").io())
+        manifests = [each.path() for each in listed]
+        for chosen in _subsets(manifests):
+            some = self._some(scan, chosen)
+            assert (some is None) == (len(chosen) == len(manifests)), query
+            if some is not None:
+                assert some.written == whole.of(chosen), f"{query} over {chosen}"
+                self._check_report(of_spark, len(some.written))
+                self.compared += len(some.written)
+        # they are not those of the snapshot
+        assert self._some(scan, ["elsewhere"]) is None
+        assert self._some(scan, [*manifests[1:], "elsewhere"]) is None
+
+    def _some(self, scan: Any, manifests: Collection[str]) -> Planned | None:
+        locations = self._jvm.java.util.HashSet()
+        for each in manifests:
+            locations.add(each)
+        converters = self._jvm.scala.jdk.javaapi.CollectionConverters
+        some = self._jvm.io.tamis.formats.iceberg.SomeManifests
+        tasks = some.tasks(scan, converters.asScala(locations).toSet())
+        return None if tasks.isEmpty() else self._planned(converters.asJava(tasks.get()))
+
+    def _planned(self, tasks: Any) -> Planned:
+        manifests, written = {}, {}
+        for task in tasks:
+            location = task.file().location()
+            manifests[location] = task.file().manifestLocation()
+            sink = self._jvm.java.io.ByteArrayOutputStream()
+            self._jvm.java.io.ObjectOutputStream(sink).writeObject(task)
+            written[location] = bytes(sink.toByteArray())
+            self.with_deletes += not task.deletes().isEmpty()
+        return Planned(manifests, written)
+
+    def _check_report(self, of_spark: Any, files: int) -> None:
+        """Check that Iceberg's reporter got a report of the confined plan."""
+        members = self._jvm.io.tamis.formats.Members
+        report = members.field(of_spark, "scanReportSupplier").get()
+        assert report.scanMetrics().resultDataFiles().value() == files
+
+    def _inner(self, scan: Any) -> Any:
+        is_adapter = scan.getClass().getSimpleName() == "BatchScanAdapter"
+        return self._jvm.io.tamis.formats.Members.field(scan, "scan") if is_adapter else scan
+
+    def _call(self, target: Any, method: str) -> Any:
+        none = self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(
+            self._jvm.java.util.ArrayList()
+        ).toSeq()
+        return self._jvm.io.tamis.formats.Members.call(target, method, none)
+
+
+def _subsets(manifests: list[str]) -> Iterator[list[str]]:
+    count = len(manifests)
+    for size in {0, min(1, count), max(0, count - 1), count}:
+        yield from map(list, combinations(manifests, size))
+
+
+def _queries(spark: SparkSession) -> Iterator[str]:
+    for name in TABLES:
+        yield f"SELECT * FROM ice.db.{name}"
+        yield f"SELECT i FROM ice.db.{name} WHERE i IN (3, 25, 55, 200) AND s IS NOT NULL"
+        yield f"SELECT s FROM ice.db.{name} WHERE b OR i < 20"
+        if "p" in spark.table(f"ice.db.{name}").columns:
+            yield f"SELECT * FROM ice.db.{name} WHERE p = 1 AND d18 > 10"
+    for version in ("", "VERSION AS OF 'first'", "VERSION AS OF 'third'", "VERSION AS OF 'side'"):
+        yield f"SELECT * FROM ice.db.travel {version} WHERE i <> 15"
+
+
+def main(folder: Path) -> None:
+    confs = {
+        **packages.confs(),
+        **packages.lakes(folder / "ice berg"),
+        **confs_of_small_queries(folder),
+    }
+    spark = tamis.configure(SparkSession.builder.config(map=confs)).getOrCreate()
+    spark.conf.set("spark.tamis.enabled", "false")
+    more = [each for each in MORE.strip().split(";\n") if each]
+    for each in [*statements(folder), *more]:
+        spark.sql(each.removesuffix(";"))
+    check = Check(spark)
+    for query in _queries(spark):
+        check.query(query)
+    for name in ("vectors", "upgraded"):
+        add_equality_deletes(spark, name)
+        spark.sql(f"REFRESH TABLE ice.db.{name}")
+    for changed in CONFS:
+        for name, value in changed.items():
+            spark.conf.set(name, value)
+        for query in _queries(spark):
+            check.query(query)
+        for name in changed:
+            spark.conf.unset(name)
+    print(f"{check.compared} tasks are equal, {check.with_deletes} tasks had deletes")
+    assert check.compared > 500 and check.with_deletes > 100
+    spark.stop()
+
+
+if __name__ == "__main__":
+    with TemporaryDirectory() as temporary:
+        main(Path(temporary))
+    sys.exit(0)
