@@ -177,6 +177,36 @@ def test_a_snapshot_that_cannot_be_read_is_left_to_iceberg(formats: Statements) 
     assert formats.same(query).kept == [1]
 
 
+def test_manifests_without_kept_files_are_not_opened(formats: Statements) -> None:
+    name = table(formats, "manifests", files=2)
+    fill(formats, name, 2, 2)
+    manifest = (
+        f"SELECT path FROM {name}.manifests m JOIN {name}.snapshots s "
+        "ON added_snapshot_id = snapshot_id WHERE parent_id IS {} NULL"
+    )
+    older, newer = (
+        Path(formats.sql(manifest.format(which)).rows[0].strip("(,)'").removeprefix("file:"))
+        for which in ("", "NOT")
+    )
+    cases = {
+        f"SELECT * FROM {name} WHERE id + 1 > 350": ([1], [older]),
+        f"SELECT * FROM {name} WHERE id + 1 < 50": ([1], [newer]),
+        f"SELECT * FROM {name} WHERE id + 1 > 9999": ([0], [older, newer]),
+        f"SELECT * FROM {name} ORDER BY id LIMIT 3": ([1], [newer]),
+    }
+    expected = {query: formats.same(query).rows for query in cases}
+    for query, (kept, missing) in cases.items():
+        away = {each: each.rename(f"{each}.away") for each in missing}
+        try:
+            answer = formats.sql(query)
+            assert (answer.rows, answer.kept, answer.warnings) == (expected[query], kept, [])
+            with pytest.raises(AssertionError, match="rror"):
+                formats.sql(query, **{"spark.tamis.enabled": "false"})
+        finally:
+            for path, moved in away.items():
+                moved.rename(path)
+
+
 def test_schemas_that_were_expired_still_lie_in_files(formats: Statements) -> None:
     formats.sql("DROP TABLE IF EXISTS ice.db.expired PURGE")
     formats.sql("CREATE TABLE ice.db.expired (a INT, b STRING) USING iceberg")

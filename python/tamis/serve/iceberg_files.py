@@ -3,7 +3,8 @@
 They are written to `<id>.iceberg.arrow`, with one row per file, ordered by location:
 
     location   utf8, as Iceberg writes it
-    uri        utf8, URL-encoded, as Hadoop's `new Path(location).toUri.toString` writes it
+    uri        utf8, URL-encoded, as Hadoop's `new Path(location).toUri.toString` writes it; null
+               if all are as their locations
     size       int64, bytes
     manifest   int32, the place of its manifest in the answer
 
@@ -52,10 +53,11 @@ def write_iceberg_files(question: str) -> str:
         return write_answer(IcebergFilesAnswer(request.id, problem=_PENDING, is_pending=True))
     except SnapshotUnreadable as problem:
         return write_answer(IcebergFilesAnswer(request.id, problem=problem.text))
+    is_location = files.uris.equals(files.locations)
     table = pa.table(
         {
             "location": files.locations,
-            "uri": files.uris,
+            "uri": pa.nulls(len(files), pa.string()) if is_location else files.uris,
             "size": pa.array(files.sizes, pa.int64()),
             "manifest": pa.array(files.manifests_of_files, pa.int32()),
         }

@@ -35,17 +35,19 @@ final case class TableSize(files: Long, bytes: Long)
   * @param ofTable
   *   the size of the table if the files are only those that another planner has left
   */
-final class Listing(
-    val directories: Seq[PartitionDirectory],
+final class Listing private[listing] (
+    listed: => Seq[PartitionDirectory],
     val partitionSchema: StructType,
     val groups: Array[ListingGroup],
-    val files: Array[FileStatusWithMetadata],
+    val files: ListedFiles,
     val groupOf: Array[Int],
     nameStarts: Array[Int],
     ofFiles: Listing.Hash,
     val changed: Set[Int] = Set.empty,
     ofTable: Option[TableSize] = None
 ) {
+  lazy val directories: Seq[PartitionDirectory] = listed
+
   def size: Int = files.length
 
   /** The size of the table, of which these may be only some of the files. */
@@ -78,13 +80,13 @@ final class Listing(
   /** Size in bytes and modification time in milliseconds since 1970 that the statistics of a file
     * must match; -1 for a changed file, which no statistics match.
     */
-  def sizeOf(i: Int): Long = if (changed(i)) -1 else files(i).getLen
-  def modified(i: Int): Long = if (changed(i)) -1 else files(i).getModificationTime
+  def sizeOf(i: Int): Long = if (changed(i)) -1 else files.bytes(i)
+  def modified(i: Int): Long = if (changed(i)) -1 else files.modified(i)
 
   /** The URL-encoded name of a file. */
-  def nameOf(i: Int): String = Listing.uriOf(files(i)).substring(nameStarts(groupOf(i)))
+  def nameOf(i: Int): String = files.uri(i).substring(nameStarts(groupOf(i)))
 
-  lazy val totalBytes: Long = { var sum = 0L; files.foreach(f => sum += f.getLen); sum }
+  lazy val totalBytes: Long = { var sum = 0L; files.indices.foreach(sum += files.bytes(_)); sum }
 
   /** Hash of every directory, partition value, file name, size and modification time, in order. */
   lazy val fingerprint: String = {
@@ -135,52 +137,89 @@ object Listing {
       Nil,
       new StructType(),
       Array.empty,
-      Array.empty,
+      ListedFiles.none,
       Array.empty,
       Array.empty,
       emptyHash
     )
 
   def of(directories: Seq[PartitionDirectory], partitionSchema: StructType): Listing = {
-    val groups = mutable.ArrayBuffer.empty[ListingGroup]
+    val groups = new Groups
     val files = Array.newBuilder[FileStatusWithMetadata]
-    val groupOf = Array.newBuilder[Int]
-    val nameStarts = Array.newBuilder[Int]
-    val hash = emptyHash
     directories.foreach { partition =>
-      val seen =
-        mutable.HashMap.empty[String, Int] // a partition may hold files of several directories
-      var last = ""
-      var lastGroup = -1
+      groups.startPartition(partition.values)
       partition.files.foreach { file =>
-        val uri = uriOf(file)
-        // `lastIndexOf` would take most of the time of the first query
-        val isBeside = lastGroup >= 0 && uri.startsWith(last) && uri.indexOf('/', last.length) < 0
-        if (!isBeside) {
-          last = uri.substring(0, uri.lastIndexOf('/') + 1)
-          lastGroup = seen.getOrElseUpdate(
-            last, {
-              groups += ListingGroup(canonical(last), partition.values)
-              nameStarts += last.length
-              groups.length - 1
-            }
-          )
-        }
         files += file
-        groupOf += lastGroup
-        // in this loop, because another one over the files takes about as long as this one
-        hash.add(uri.substring(last.length))
-        hash.add(file.getLen, file.getModificationTime, lastGroup)
+        groups.add(uriOf(file), file.getLen, file.getModificationTime)
       }
     }
-    new Listing(
-      directories,
-      partitionSchema,
-      groups.toArray,
-      files.result(),
-      groupOf.result(),
-      nameStarts.result(),
-      hash
-    )
+    groups.listing(directories, partitionSchema, new FilesOfSpark(files.result()))
+  }
+
+  /** The files of a table format without partitions, all changed at the same time.
+    *
+    * @param uris
+    *   URL-encoded, as Hadoop writes them
+    */
+  private[tamis] def recorded(uris: Array[String], sizes: Array[Long], time: Long): Listing = {
+    val groups = new Groups
+    groups.startPartition(InternalRow.empty)
+    uris.indices.foreach(i => groups.add(uris(i), sizes(i), time))
+    val files = new RecordedFiles(uris, sizes, time)
+    groups.listing(Seq(PartitionDirectory(InternalRow.empty, files)), new StructType(), files)
+  }
+
+  /** Collects what a listing knows about the directories of its files. */
+  private final class Groups {
+    private val groups = mutable.ArrayBuffer.empty[ListingGroup]
+    private val groupOf = Array.newBuilder[Int]
+    private val nameStarts = Array.newBuilder[Int]
+    private val hash = emptyHash
+    private var values = InternalRow.empty
+    // a partition may hold files of several directories
+    private val seen = mutable.HashMap.empty[String, Int]
+    private var last = ""
+    private var lastGroup = -1
+
+    def startPartition(values: InternalRow): Unit = {
+      this.values = values
+      seen.clear()
+      last = ""
+      lastGroup = -1
+    }
+
+    def add(uri: String, size: Long, time: Long): Unit = {
+      // `lastIndexOf` would take most of the time of the first query
+      val isBeside = lastGroup >= 0 && uri.startsWith(last) && uri.indexOf('/', last.length) < 0
+      if (!isBeside) {
+        last = uri.substring(0, uri.lastIndexOf('/') + 1)
+        lastGroup = seen.getOrElseUpdate(
+          last, {
+            groups += ListingGroup(canonical(last), values)
+            nameStarts += last.length
+            groups.length - 1
+          }
+        )
+      }
+      groupOf += lastGroup
+      // in this loop, because another one over the files takes about as long as this one
+      hash.add(uri.substring(last.length))
+      hash.add(size, time, lastGroup)
+    }
+
+    def listing(
+        directories: => Seq[PartitionDirectory],
+        partitionSchema: StructType,
+        files: ListedFiles
+    ): Listing =
+      new Listing(
+        directories,
+        partitionSchema,
+        groups.toArray,
+        files,
+        groupOf.result(),
+        nameStarts.result(),
+        hash
+      )
   }
 }

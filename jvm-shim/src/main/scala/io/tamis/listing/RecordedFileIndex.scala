@@ -32,8 +32,8 @@ final class RecordedFileIndex(
       partitionFilters: Seq[Expression],
       dataFilters: Seq[Expression]
   ): Seq[PartitionDirectory] = listing.directories
-  override def allFiles(): Seq[FileStatus] = listing.files.toSeq.map(_.fileStatus)
-  override def inputFiles: Array[String] = listing.files.map(Listing.uriOf)
+  override def allFiles(): Seq[FileStatus] = listing.files.map(_.fileStatus)
+  override def inputFiles: Array[String] = Array.tabulate(listing.size)(listing.files.uri)
   override def sizeInBytes: Long = listing.totalBytes
   override def refresh(): Unit = ()
 

@@ -40,7 +40,7 @@ object StaleFileCheck {
   private[tamis] final class Watch(listed: Listing) {
     // a name that this JVM cannot represent is not a path
     private lazy val paths: Array[Try[Path]] =
-      listed.files.map(f => Try(new File(f.getPath.toUri.getPath).toPath))
+      listed.files.toArray.map(f => Try(new File(f.getPath.toUri.getPath).toPath))
     private var next = System.nanoTime()
     private var latest = listed
 

@@ -20,20 +20,20 @@ final class FileSelection private (
   def ordinals: BitSet = bits.clone().asInstanceOf[BitSet]
 
   lazy val bytes: Long =
-    wholeBytes - ranges.bytesLeftOut(listing.files(_).getLen)
+    wholeBytes - ranges.bytesLeftOut(listing.files.bytes(_))
 
   private def wholeBytes: Long =
-    if (isAll) listing.totalBytes else bits.stream.mapToLong(listing.files(_).getLen).sum
+    if (isAll) listing.totalBytes else bits.stream.mapToLong(listing.files.bytes(_)).sum
 
   /** The surviving files in listing order. */
   def files: Seq[FileStatusWithMetadata] =
-    ArraySeq.unsafeWrapArray(
-      if (isAll) listing.files
-      else
+    if (isAll) listing.files
+    else
+      ArraySeq.unsafeWrapArray(
         bits.stream
           .mapToObj(listing.files(_))
           .toArray((n: Int) => new Array[FileStatusWithMetadata](n))
-    )
+      )
 
   def foreach(f: Int => Unit): Unit = bits.stream.forEachOrdered(f(_))
 

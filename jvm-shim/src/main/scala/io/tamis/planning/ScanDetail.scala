@@ -30,7 +30,7 @@ final class ScanDetail(table: PlannedFiles, decision: Decision) {
     if ((kept.listing eq listing) || kept.listing.fingerprint == listing.fingerprint) kept.contains
     else {
       val uris = kept.files.map(Listing.uriOf).toSet
-      i => uris(Listing.uriOf(listing.files(i)))
+      i => uris(listing.files.uri(i))
     }
   }
 

@@ -6,19 +6,14 @@ import io.tamis.formats.FormatFiles
 import io.tamis.listing.{ArrowFile, FileOptions, Listing, RecordedFileIndex}
 import io.tamis.planning.{FileSelection, ReadingTime}
 import io.tamis.wire.IcebergFilesRequest
-import java.net.URI
 import java.nio.file.Files
+import java.util
 import java.util.BitSet
 
-import scala.collection.mutable
 import scala.jdk.CollectionConverters._
 
-import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, PartitionDirectory}
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.StructType
 
 /** The data files of a snapshot, as its manifests list them.
   *
@@ -35,23 +30,38 @@ private[iceberg] final class IcebergFiles(
     manifests: IndexedSeq[String],
     manifestOf: Array[Int]
 ) {
-  private lazy val ordinals: mutable.HashMap[String, Int] =
-    mutable.HashMap.from(locations.iterator.zipWithIndex)
 
-  /** The ordinal of a file in the listing. */
-  def ordinalOf(location: String): Option[Int] = ordinals.get(location)
+  /** The ordinals of all files in the listing, by location. */
+  lazy val ordinals: IcebergFiles.Ordinals = ordinalsIn(_ => true)
 
-  /** Locations of the manifests that list these files. */
-  def manifestsOf(files: FileSelection): Set[String] = {
+  /** What the manifests that list these files list. */
+  def part(of: FileSelection): IcebergFiles.Part = {
     val places = new BitSet(manifests.size)
-    files.foreach(file => places.set(manifestOf(file)))
-    places.stream.mapToObj(manifests(_)).iterator.asScala.toSet
+    of.foreach(file => places.set(manifestOf(file)))
+    IcebergFiles.Part(
+      places.stream.mapToObj(manifests(_)).iterator.asScala.toSet,
+      ordinalsIn(places.get)
+    )
+  }
+
+  private def ordinalsIn(isChosen: Int => Boolean): IcebergFiles.Ordinals = {
+    val ordinals = new util.HashMap[String, Int]
+    locations.indices.foreach(i => if (isChosen(manifestOf(i))) ordinals.put(locations(i), i))
+    ordinals
   }
 
   def size: Int = locations.length
 }
 
 private[iceberg] object IcebergFiles {
+  type Ordinals = util.Map[String, Int]
+
+  /** @param manifests
+    *   locations of some manifests
+    * @param ordinals
+    *   of the files that they list, by location
+    */
+  final case class Part(manifests: Set[String], ordinals: Ordinals)
 
   private val known = new KnownSnapshots
 
@@ -92,30 +102,29 @@ private[iceberg] object IcebergFiles {
     } finally Files.deleteIfExists(file)
   }
 
-  /** Location, URI, size and manifest of each file. */
-  private def rowsOf(file: java.nio.file.Path): IndexedSeq[(String, String, Long, Int)] = ArrowFile
-    .read(file)(row => (text(row, 0), text(row, 1), row.getLong(2), row.getInt(3)))
-    .rows
-
-  private def text(row: InternalRow, column: Int): String = row.getUTF8String(column).toString
-
   private def of(
       session: SparkSession,
       table: IcebergTable,
       manifests: IndexedSeq[String],
-      rows: IndexedSeq[(String, String, Long, Int)]
+      rows: IndexedSeq[Row]
   ): IcebergFiles = {
-    val files = rows.map { case (_, uri, size, _) =>
-      FileStatusWithMetadata(
-        new FileStatus(size, false, 0, 1, FormatFiles.Unchanging, new Path(URI.create(uri)))
-      )
-    }
-    val listing = Listing.of(Seq(PartitionDirectory(InternalRow.empty, files)), new StructType())
+    val uris = rows.map(_.uri).toArray
+    val listing = Listing.recorded(uris, rows.map(_.size).toArray, FormatFiles.Unchanging)
     new IcebergFiles(
       new RecordedFileIndex(session, Seq(table.location), listing, table.snapshot),
-      rows.map(_._1).toArray,
+      rows.map(_.location).toArray,
       manifests,
-      rows.map(_._4).toArray
+      rows.map(_.manifest).toArray
     )
   }
+
+  private final case class Row(location: String, uri: String, size: Long, manifest: Int)
+
+  private def rowsOf(file: java.nio.file.Path): IndexedSeq[Row] = ArrowFile
+    .read(file) { row =>
+      val location = row.getUTF8String(0).toString
+      val uri = if (row.isNullAt(1)) location else row.getUTF8String(1).toString
+      Row(location, uri, row.getLong(2), row.getInt(3))
+    }
+    .rows
 }

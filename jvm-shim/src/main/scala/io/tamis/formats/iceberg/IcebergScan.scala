@@ -51,13 +51,20 @@ private[iceberg] final class IcebergScan(
 
   /** Plans the manifests that list kept files, or the whole snapshot. */
   private def plan(): Unit = {
-    FormatFailure.kept(())(ofManifests.foreach(reset))
+    FormatFailure.kept(())(if (!kept.isAll) planManifests())
     confine(kept)
   }
 
-  private def ofManifests: Option[Seq[AnyRef]] =
-    if (kept.isAll) None
-    else SomeManifests.tasks(Members.call(ofIceberg, "scan"), files.manifestsOf(kept))
+  private def planManifests(): Unit = {
+    val part = files.part(kept)
+    SomeManifests.tasks(Members.call(ofIceberg, "scan"), part.manifests).foreach { tasks =>
+      reset(tasks)
+      ordinals = Some(part.ordinals)
+    }
+  }
+
+  /** Those of the files of the manifests that were planned; None: of all files. */
+  private var ordinals: Option[IcebergFiles.Ordinals] = None
 
   private def confine(to: FileSelection): Unit = {
     val before = tasks
@@ -75,14 +82,15 @@ private[iceberg] final class IcebergScan(
     Members.get[String](Members.call(task, "file"), "location")
 
   /** Filters that were proven for all files of the listing have left the plan. */
-  private def ordinalOf(task: AnyRef): Int = files
-    .ordinalOf(locationOf(task))
-    .getOrElse(
+  private def ordinalOf(task: AnyRef): Int = {
+    val (location, known) = (locationOf(task), ordinals.getOrElse(files.ordinals))
+    if (!known.containsKey(location))
       throw new IllegalStateException(
-        s"Iceberg reads ${locationOf(task)} of $name, which is not among the files of its " +
+        s"Iceberg reads $location of $name, which is not among the files of its " +
           "manifests. Run the query again with spark.tamis.enabled=false, and report this error"
       )
-    )
+    known.get(location)
+  }
 
   private lazy val batch = confined.toBatch
 
