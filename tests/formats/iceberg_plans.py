@@ -20,9 +20,11 @@ from pyspark.sql import SparkSession
 import tamis
 from bench.peers import packages
 from tests.launch.statements import confs_of_small_queries
-from tests.tables.iceberg.apps.write_tables import TABLES, add_equality_deletes, statements
+from tests.tables.iceberg.apps.write_tables import add_equality_deletes, statements
 
-#: Beside the tables of write_tables.py, which have few manifests.
+#: Those of write_tables.py that have several manifests or specs, deletes, or no file.
+TABLES = ("parts", "old", "upgraded", "deletes2", "vectors", "empty")
+#: A table with several snapshots.
 MORE = """
 CREATE TABLE ice.db.travel (i INT, s STRING) USING iceberg TBLPROPERTIES ('format-version' = '3');
 INSERT INTO ice.db.travel SELECT CAST(id AS INT), CAST(id AS STRING) FROM range(10);
@@ -36,7 +38,6 @@ DELETE FROM ice.db.travel.branch_side WHERE i < 5;
 INSERT INTO ice.db.travel SELECT CAST(id AS INT), CAST(id AS STRING) FROM range(40, 50);
 """
 CONFS: tuple[Mapping[str, str], ...] = (
-    {},
     {"spark.sql.iceberg.data-planning-mode": "distributed"},
     {"spark.sql.iceberg.data-planning-mode": "local", "spark.sql.caseSensitive": "true"},
     {"spark.sql.iceberg.delete-planning-mode": "distributed"},
@@ -130,11 +131,10 @@ def _subsets(manifests: list[str]) -> Iterator[list[str]]:
         yield from map(list, combinations(manifests, size))
 
 
-def _queries(spark: SparkSession) -> Iterator[str]:
-    for name in TABLES:
+def _queries(spark: SparkSession, tables: Collection[str]) -> Iterator[str]:
+    for name in tables:
         yield f"SELECT * FROM ice.db.{name}"
         yield f"SELECT i FROM ice.db.{name} WHERE i IN (3, 25, 55, 200) AND s IS NOT NULL"
-        yield f"SELECT s FROM ice.db.{name} WHERE b OR i < 20"
         if "p" in spark.table(f"ice.db.{name}").columns:
             yield f"SELECT * FROM ice.db.{name} WHERE p = 1 AND d18 > 10"
     for version in ("", "VERSION AS OF 'first'", "VERSION AS OF 'third'", "VERSION AS OF 'side'"):
@@ -150,23 +150,27 @@ def main(folder: Path) -> None:
     spark = tamis.configure(SparkSession.builder.config(map=confs)).getOrCreate()
     spark.conf.set("spark.tamis.enabled", "false")
     more = [each for each in MORE.strip().split(";\n") if each]
-    for each in [*statements(folder), *more]:
+    written = [s for s in statements(folder) if any(f"db.{name}" in s for name in TABLES)]
+    for each in [*written, *more]:
         spark.sql(each.removesuffix(";"))
     check = Check(spark)
-    for query in _queries(spark):
+    deleted = ("vectors", "upgraded")
+    for query in _queries(spark, deleted):
         check.query(query)
-    for name in ("vectors", "upgraded"):
+    for name in deleted:
         add_equality_deletes(spark, name)
         spark.sql(f"REFRESH TABLE ice.db.{name}")
+    for query in _queries(spark, TABLES):
+        check.query(query)
     for changed in CONFS:
         for name, value in changed.items():
             spark.conf.set(name, value)
-        for query in _queries(spark):
+        for query in _queries(spark, ("parts", "deletes2", "vectors")):
             check.query(query)
         for name in changed:
             spark.conf.unset(name)
     print(f"{check.compared} tasks are equal, {check.with_deletes} tasks had deletes")
-    assert check.compared > 500 and check.with_deletes > 100
+    assert check.with_deletes > 100
     spark.stop()
 
 

@@ -98,7 +98,11 @@ def random_file(rng: random.Random, number: int, is_regular: bool) -> File:
 
     def bounds() -> Mapping[int, bytes] | None:
         found = counts()
-        return found if found is None else {each: rng.randbytes(rng.choice([0, 4, 8, 90])) for each in found}
+        return (
+            found
+            if found is None
+            else {each: rng.randbytes(rng.choice([0, 4, 8, 90])) for each in found}
+        )
 
     directory = rng.choice(["", "p=1/", "p=2/deeper/", "x" * 100 + "/"])
     return File(
@@ -123,13 +127,14 @@ def random_file(rng: random.Random, number: int, is_regular: bool) -> File:
 @pytest.mark.parametrize("is_regular", [True, False])
 def test_random_manifests(decoding: Decoding, codec: str, version: int, is_regular: bool) -> None:
     rng = random.Random(f"{codec} {version} {is_regular}")
-    for _ in range(10):
+    for _ in range(4):
         count = rng.choice([1, 2, 40, 300])
         files = [random_file(rng, n, is_regular) for n in range(count)]
         data = manifest(files, version, codec=codec, records_per_block=rng.choice([1, 7, 100]))
         found = decoding.same(data)
-        assert found is not None and len(found) == sum(each.status != 2 for each in files)
-    assert decoding.in_lanes == 10
+        assert found is not None
+        assert len(found) == sum(each.status != 2 for each in files)
+    assert decoding.in_lanes == 4
 
 
 def test_values_without_a_partition(decoding: Decoding) -> None:
@@ -169,7 +174,8 @@ def test_a_wrong_guess_is_found(decoding: Decoding) -> None:
 def test_keys_that_are_there_twice_are_not_known(decoding: Decoding) -> None:
     files = [File(f"/t/data/{n}.parquet", nulls=[(1, 0), (2, 1), (1, 5)]) for n in range(9)]
     found = decoding.same(manifest(files, spec=Spec()))
-    assert found is not None and decoding.in_lanes == 1
+    assert found is not None
+    assert decoding.in_lanes == 1
     assert [metrics.ids.tolist() for metrics in found.metrics.values() if len(metrics.ids)] == [[2]]
 
 
@@ -178,10 +184,10 @@ def test_damaged_bytes(decoding: Decoding) -> None:
     rng = random.Random(0)
     files = [random_file(rng, n, is_regular=n % 2 == 0) for n in range(5)]
     data = manifest(files, codec="null", records_per_block=3)
-    for _ in range(600):
+    for _ in range(250):
         place, value = rng.randrange(len(data) // 2, len(data)), rng.randrange(256)
         decoding.same(data[:place] + bytes([value]) + data[place + 1 :])
-    assert decoding.in_lanes > 100
+    assert decoding.in_lanes > 50
 
 
 def test_lengths_that_overlap_or_are_too_great_are_refused() -> None:
@@ -202,7 +208,10 @@ def test_lengths_that_overlap_or_are_too_great_are_refused() -> None:
         with pytest.raises(NotInLanes):
             avro.decode_lanes(data, 2, schema, "inner", "key", ())
     table, _ = avro.decode_lanes(b"\x06/ab\x00\x06/ac\x02z", 2, schema, "inner", "key", ())
-    assert table.to_pylist() == [{"inner": {"key": "/ab", "b": b""}}, {"inner": {"key": "/ac", "b": b"z"}}]
+    assert table.to_pylist() == [
+        {"inner": {"key": "/ab", "b": b""}},
+        {"inner": {"key": "/ac", "b": b"z"}},
+    ]
 
 
 def test_manifests_of_few_files_are_left_to_polars(

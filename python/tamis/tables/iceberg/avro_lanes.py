@@ -30,7 +30,7 @@ __all__ = ["NotInLanes", "Pairs", "decode_lanes"]
 Numbers = npt.NDArray[np.int64]
 
 _NUMBERS: Final[Mapping[str, pa.DataType]] = {"int": pa.int32(), "long": pa.int64()}
-_FLOATS: Final = {"float": np.dtype("<f4"), "double": np.dtype("<f8")}
+_FLOATS: Final[Mapping[str, np.dtype[Any]]] = {"float": np.dtype("<f4"), "double": np.dtype("<f8")}
 _LOGICAL: Final[Mapping[tuple[str, str], pa.DataType]] = {
     ("int", "date"): pa.date32(),
     ("long", "time-micros"): pa.time64("us"),
@@ -46,7 +46,7 @@ _POSITIVE: Final = 2**63 - 1
 _SHORT: Final = np.arange(0x80) >> 1 ^ -(np.arange(0x80) & 1)
 
 
-class NotInLanes(Exception):  # noqa: N818
+class NotInLanes(Exception):
     """The data is not as expected here. It need not be damaged."""
 
 
@@ -58,8 +58,8 @@ class Pairs:
         parents: The records.
         keys: The keys.
         values: int64 or binary.
-        is_sorted: Whether they are ordered by key and then by record, and no record has a key twice.
-            Otherwise they are ordered by record.
+        is_sorted: Whether they are ordered by key and then by record, and no record has a key
+            twice. Otherwise they are ordered by record.
     """
 
     parents: Numbers
@@ -364,7 +364,9 @@ class _Collected:
         if not self.parts:
             none = np.empty(0, np.int64)
             return none, none, none, none
-        lanes, keys, starts, values = (np.concatenate(each) for each in zip(*self.parts, strict=True))
+        lanes, keys, starts, values = (
+            np.concatenate(each) for each in zip(*self.parts, strict=True)
+        )
         return lanes, keys, starts, values
 
     def places(self) -> Numbers:
