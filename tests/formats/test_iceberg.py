@@ -191,6 +191,7 @@ def test_manifests_without_kept_files_are_not_opened(formats: Statements) -> Non
     cases = {
         f"SELECT * FROM {name} WHERE id + 1 > 350": ([1], [older]),
         f"SELECT * FROM {name} WHERE id + 1 < 50": ([1], [newer]),
+        f"SELECT * FROM {name} WHERE id >= 300": ([1], [older]),  # proven, so it is not applied
         f"SELECT * FROM {name} WHERE id + 1 > 9999": ([0], [older, newer]),
         f"SELECT * FROM {name} ORDER BY id LIMIT 3": ([1], [newer]),
     }

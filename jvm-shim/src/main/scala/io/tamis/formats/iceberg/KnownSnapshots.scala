@@ -8,7 +8,7 @@ import org.apache.hadoop.fs.Path
 /** The snapshots that were listed last, and those that could not be listed, which are tried again
   * after a while. Safe for several threads.
   *
-  * A listing takes about 1 KB per file, so they are limited by their files.
+  * A listing takes a few hundred bytes per file, so they are limited by their files.
   */
 private[iceberg] final class KnownSnapshots {
   import KnownSnapshots._
