@@ -20,6 +20,7 @@ import tamis
 from tamis import cli
 from tamis.errors import StatisticsIndexError, TamisError
 from tamis.indexing import handle as handles
+from tamis.indexing import place
 from tamis.indexing.build import jobs as builds
 from tamis.indexing.build.listing import not_listed, require_directory
 from tamis.indexing.cli import app
@@ -85,7 +86,7 @@ class TestCommands:
         def interrupted(*_: Any, **__: Any) -> None:
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(handles, "list_table", interrupted)
+        monkeypatch.setattr(place, "list_table", interrupted)
         done = CliRunner().invoke(app, [command, "/data/t"])
         assert done.exit_code == 130
         assert done.output == "tamis: interrupted: the index was not changed\n"
@@ -100,7 +101,7 @@ class TestCommands:
             raise StatisticsIndexError("SPARK_JOB_CANCELLED")
 
         before = signal.getsignal(signal.SIGINT)
-        monkeypatch.setattr(handles, "list_table", cancelled)
+        monkeypatch.setattr(place, "list_table", cancelled)
         done = CliRunner().invoke(app, ["build", "/data/t"])
         assert done.exit_code == 130
         assert done.output == "tamis: interrupted: the index was not changed\n"
@@ -135,7 +136,7 @@ class TestCommands:
         def failed(*_: Any, **__: Any) -> None:
             raise not_listed("t", Exception("[UNABLE_TO_INFER_SCHEMA] x"), reads_parquet=True)
 
-        monkeypatch.setattr(handles, "list_table", failed)
+        monkeypatch.setattr(place, "list_table", failed)
         monkeypatch.setattr(sys, "argv", ["tamis", "index", "build", "t"])
         with pytest.raises(SystemExit, match="1"):
             cli.main()

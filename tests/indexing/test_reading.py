@@ -24,7 +24,8 @@ from tamis.indexing.read.reader_options import (
     reading_of,
     refusal,
 )
-from tamis.tables.parquet import ParquetTables, ScanInput
+from tamis.tables.parquet import ParquetTables
+from tamis.tables.scan_input import ScanInput
 from tamis.wire.messages import PlanRequest
 from tamis.wire.scans import IndexOptions, Snapshot, Table
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot

@@ -451,7 +451,7 @@ class TestConcurrency:
     ) -> None:
         index.build()
         write(root / "e.parquet", 5)
-        monkeypatch.setattr("tamis.indexing.handle.append", lambda *_: None)
+        monkeypatch.setattr("tamis.indexing.changes.append", lambda *_: None)
         with pytest.raises(StatisticsIndexError, match="run it again"):
             index.refresh()
 

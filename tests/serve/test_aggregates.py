@@ -17,8 +17,8 @@ from tamis.plan.scan_decision import ScanDecision
 from tamis.serve.goals.aggregates import answer_aggregates
 from tamis.serve.goals.goal_context import GoalContext
 from tamis.serve.process.handler import Handler
-from tamis.tables.parquet import ScanInput
 from tamis.tables.partitions import DirectoryStatistics
+from tamis.tables.scan_input import ScanInput
 from tamis.wire.goals import AggregateAnswer, AggregateDocument, AggregateGoal, NothingAnswer
 from tamis.wire.messages import VERSION
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot

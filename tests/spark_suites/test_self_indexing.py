@@ -16,7 +16,8 @@ from tamis.expr.types import LONG
 from tamis.indexing.format.store import Store
 from tamis.plan.scan_decision import decide
 from tamis.tables import parquet
-from tamis.tables.parquet import ParquetTables, ScanInput, use_tables
+from tamis.tables.parquet import ParquetTables, use_tables
+from tamis.tables.scan_input import ScanInput
 from tamis.wire.messages import PlanRequest
 from tamis.wire.scans import IndexOptions, Snapshot, Table
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot

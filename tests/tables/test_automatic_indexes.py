@@ -30,7 +30,7 @@ from tamis.indexing.read.automatic_location import location_of
 from tamis.indexing.read.snapshot import FileKeys
 from tamis.indexing.storage import FileSystems
 from tamis.serve.process.handler import Handler
-from tamis.tables import parquet
+from tamis.tables import parquet, roots
 from tamis.tables.parquet import ParquetTables
 from tamis.wire.messages import VERSION, WrittenFilesRequest
 from tamis.wire.scans import AutomaticIndex
@@ -292,17 +292,17 @@ def test_file_that_changes_while_it_is_read_stays_unknown(
 ) -> None:
     """A writer replaces a file by one of the same size after it was listed."""
     file = scene.root / "day=1" / "b.parquet"
-    location_of = parquet.location_of
+    location_of = roots.location_of
 
     def changed(*arguments: Any) -> Any:
         write(file, 7, None)
         return location_of(*arguments)
 
     listed = file.stat()
-    monkeypatch.setattr(parquet, "location_of", changed)
+    monkeypatch.setattr(roots, "location_of", changed)
     assert lowers(scene.open()) == [1, None, 5, 8]
     assert file.stat().st_size == listed.st_size
-    monkeypatch.setattr(parquet, "location_of", location_of)
+    monkeypatch.setattr(roots, "location_of", location_of)
     scene.tables = ParquetTables()
     assert lowers(scene.open()) == [1, 7, 5, 8]
 

@@ -24,8 +24,9 @@ from tamis.expr.types import BOOLEAN, INTEGER, LONG, DataType
 from tamis.files.table import ArrowStatistics
 from tamis.indexing.format.layout import POINTER
 from tamis.plan.scan_decision import decide
-from tamis.tables.parquet import ParquetTables, ScanInput
+from tamis.tables.parquet import ParquetTables
 from tamis.tables.partitions import FileStatistics
+from tamis.tables.scan_input import ScanInput
 from tamis.wire.messages import OpenIndexesRequest, PlanRequest
 from tamis.wire.scans import IndexOptions, PartitionColumn, Snapshot, Table
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot

@@ -1,6 +1,7 @@
 """The statistics index of a directory of files: built by Spark, read by the planner.
 
 - handle, cli, describe: `tamis.index(spark, path)`, `python -m tamis index`, descriptions.
+- changes, place, state: what the handle does: building and refreshing, and where the index is.
 - build: the Spark jobs, and the generation made of their results.
 - executor: the code that executors run to read footers (pyarrow only, enforced by the linter).
 - format: the durable form: layout, store, kinds of recorded statistics.

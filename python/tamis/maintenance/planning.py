@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from tamis.indexing.build.listing import cache_location, conf_of, shim_of
 from tamis.indexing.format.row_sql import FLOATING
-from tamis.indexing.handle import Index, State
+from tamis.indexing.handle import Index
 from tamis.indexing.read.automatic_location import maintained_location
+from tamis.indexing.state import State
 from tamis.maintenance.proposals import Proposal, proposals
 from tamis.maintenance.steps import Maintenance, Step
 from tamis.scan_history import history as read_history

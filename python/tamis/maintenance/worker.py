@@ -33,7 +33,7 @@ from tamis.scan_history.schema import SCHEMA
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from tamis.indexing.handle import State
+    from tamis.indexing.state import State
 
 __all__ = ["Order", "maintain_for"]
 

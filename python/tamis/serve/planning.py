@@ -27,8 +27,9 @@ from tamis.serve.goals.answers import answer_goal, reason_document
 from tamis.serve.scans.deep_recursion import depth_of, with_room
 from tamis.serve.scans.implied_ranges import found_ranges, ranges_of_residual
 from tamis.serve.scans.scan_files import decide_files, read_conjuncts
-from tamis.tables.parquet import ScanInput, index_files, open_scan
+from tamis.tables.parquet import index_files, open_scan
 from tamis.tables.row_groups import counted, grouped_files
+from tamis.tables.scan_input import ScanInput
 from tamis.wire.goals import FactsGoal, JoinGoal
 from tamis.wire.kept import encode_kept, encode_row_groups
 from tamis.wire.messages import (

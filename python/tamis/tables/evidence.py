@@ -18,7 +18,7 @@ from tamis.expr.types import DataType
 from tamis.files.columns import count_array
 from tamis.files.table import dotted
 from tamis.indexing.executor.columns_schema import is_known
-from tamis.tables.parquet import Part, ScanInput
+from tamis.tables.scan_input import Part, ScanInput
 
 __all__ = ["NamedColumns", "cells_of", "named_columns"]
 

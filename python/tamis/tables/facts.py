@@ -23,7 +23,7 @@ from tamis.files.segments import Segment
 from tamis.indexing.format import distinct_sketches
 from tamis.indexing.read.open_indexes import OpenIndex
 from tamis.indexing.read.row_statistics import DistinctValues
-from tamis.tables.parquet import ScanInput
+from tamis.tables.scan_input import ScanInput
 
 __all__ = ["ColumnFacts", "TableFacts", "table_facts"]
 

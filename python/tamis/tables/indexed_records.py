@@ -10,17 +10,21 @@ Both describe all rows that were written. The format also knows which files have
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
+import numpy.typing as npt
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNKNOWN, Certain
 from tamis.evaluation.domain.intersection import contradict, intersect
 from tamis.evaluation.statistics import Members, Statistics, Subject
 from tamis.expr.nodes import Column
+from tamis.tables.recorded import RecordedFiles
+from tamis.tables.scan_input import Part
 
-__all__ = ["IndexedRecords"]
+__all__ = ["IndexedRecords", "with_records"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,3 +99,42 @@ def _has_edges(bounds: Bounds) -> Flags:
         elif known is not None:
             flags = flags & known
     return flags
+
+
+def with_records(
+    part: Part, recorded: RecordedFiles, is_whole: npt.NDArray[np.bool_]
+) -> Iterator[tuple[Part, Statistics]]:
+    """Yield the files of a part with what a table format and the index know about them.
+
+    Row groups of the index are used only where no row was deleted, because they count rows.
+
+    Args:
+        part: The files.
+        recorded: What the format records about all files.
+        is_whole: True where no row of a file was deleted, by ordinal.
+    """
+    ordinals = np.arange(len(is_whole), dtype=np.intp)[part.ordinals]
+    if part.index is None or part.statistics is None:
+        yield part, _picked(recorded.statistics, part.ordinals)
+        return
+    flags = is_whole[ordinals]
+    rows = (
+        np.arange(len(part.index.files))[part.rows] if isinstance(part.rows, slice) else part.rows
+    )
+    for whole in (True, False):
+        chosen = flags == whole
+        if not chosen.any():
+            continue
+        some = part if chosen.all() else Part(ordinals[chosen], rows[chosen], part.index)
+        assert some.statistics is not None
+        statistics = IndexedRecords(
+            _picked(recorded.statistics, some.ordinals), some.statistics, flags[chosen]
+        )
+        yield some if whole else Part(some.ordinals, some.rows, None), statistics
+
+
+def _picked(statistics: Statistics, ordinals: slice | npt.NDArray[np.intp]) -> Statistics:
+    if not isinstance(ordinals, slice):
+        return statistics.take(ordinals)
+    whole = ordinals == slice(0, statistics.num_containers)
+    return statistics if whole else statistics.slice(ordinals.start, ordinals.stop)

@@ -12,8 +12,8 @@ from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.statistics import Statistics
 from tamis.files.segments import BLOCK, GroupedFiles, Segment
 from tamis.indexing.read.row_groups import RowGroupTable
-from tamis.tables.parquet import Part, ScanInput
 from tamis.tables.partitions import FileStatistics
+from tamis.tables.scan_input import Part, ScanInput
 
 __all__ = ["RowGroupCounts", "counted", "grouped_files"]
 

@@ -10,7 +10,7 @@ from msgspec import structs
 from tamis.evaluation.domain.bounds import Flags
 from tamis.expr.nodes import Expr
 from tamis.plan.detail.pruning_effects import effects
-from tamis.tables.parquet import ScanInput
+from tamis.tables.scan_input import ScanInput
 from tamis.wire.messages import ConjunctAnswer, PlanRequest, Share
 
 __all__ = ["with_effects"]

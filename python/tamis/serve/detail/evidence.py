@@ -34,7 +34,8 @@ from tamis.serve.scans.deep_recursion import depth_of, with_room
 from tamis.serve.scans.implied_ranges import found_ranges
 from tamis.serve.scans.scan_files import read_conjuncts
 from tamis.tables.evidence import NamedColumns, cells_of, named_columns
-from tamis.tables.parquet import ScanInput, open_scan
+from tamis.tables.parquet import open_scan
+from tamis.tables.scan_input import ScanInput
 from tamis.wire.messages import PlanRequest, Written, read_request, write_answer
 
 __all__ = ["write_evidence"]

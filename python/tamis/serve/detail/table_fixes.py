@@ -9,7 +9,7 @@ from urllib.parse import unquote
 from msgspec import structs
 
 from tamis.reasons import for_table
-from tamis.tables.parquet import ScanInput
+from tamis.tables.scan_input import ScanInput
 from tamis.wire.goals import NothingAnswer
 from tamis.wire.messages import ConjunctAnswer, PlanAnswer, PlanRequest
 

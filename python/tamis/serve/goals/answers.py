@@ -22,7 +22,7 @@ from tamis.serve.goals.aggregates import answer_aggregates
 from tamis.serve.goals.facts import answer_facts
 from tamis.serve.goals.goal_context import GoalContext, nothing, reason_document
 from tamis.serve.goals.joins import answer_join
-from tamis.tables.parquet import ScanInput
+from tamis.tables.scan_input import ScanInput
 from tamis.wire.catalyst import decode, decode_conjuncts
 from tamis.wire.constants import value_of
 from tamis.wire.goals import (

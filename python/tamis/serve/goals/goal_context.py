@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tamis.expr.nodes import Expr
 from tamis.plan.scan_decision import ScanDecision
 from tamis.reasons import Argument, Reason, reason
-from tamis.tables.parquet import ScanInput
+from tamis.tables.scan_input import ScanInput
 from tamis.wire.goals import NothingAnswer, ReasonDocument
 
 __all__ = ["GoalContext", "nothing", "reason_document"]

@@ -32,7 +32,8 @@ from tamis.plan.scan_decision import decide
 from tamis.reasons import Reason
 from tamis.scan_history.schema import SCHEMA
 from tamis.serve.scans.deep_recursion import DEEPEST, depth_of, with_room
-from tamis.tables.parquet import ScanInput, open_scan
+from tamis.tables.parquet import open_scan
+from tamis.tables.scan_input import ScanInput
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.history import AuditRecord, RecordedConjunct, ScanRecord
 from tamis.wire.kept import decode_kept

@@ -13,7 +13,7 @@ from tamis.plan.ranges.implied_ranges import ImpliedRange
 from tamis.plan.scan_decision import ScanDecision, decide
 from tamis.serve.scans.declarations import in_force
 from tamis.serve.scans.deep_recursion import DEEPEST
-from tamis.tables.parquet import ScanInput
+from tamis.tables.scan_input import ScanInput
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.kept import decode_kept
 from tamis.wire.scans import ScanRequest
