@@ -1,4 +1,5 @@
-"""Indexes of Delta and Iceberg tables, in addition to what these formats record.
+"""Indexes of Delta and Iceberg tables, in addition to what these formats record. See also
+`test_iceberg_index`.
 
 The name of a test says what could go wrong.
 """
@@ -15,7 +16,7 @@ from tests.launch.statements import Statements
 
 pytestmark = pytest.mark.spark
 
-FORMATS = ["delta"]
+FORMATS = ["delta", "iceberg"]
 
 
 def created(formats: Statements, name: str, using: str, clause: str = "") -> str:
@@ -251,15 +252,6 @@ def test_column_mapping_is_refused(formats: Statements) -> None:
     with pytest.raises(AssertionError, match="column mapping"):
         formats.index("describe", name)
     formats.index("drop", name)
-
-
-def test_tables_of_iceberg_have_no_index(formats: Statements) -> None:
-    """Their files may name columns otherwise, which nothing in the metadata rules out."""
-    name = created(formats, "refused", "iceberg")
-    for method in ("build", "describe", "refresh"):
-        with pytest.raises(AssertionError, match="no index can describe the files"):
-            formats.index(method, name)
-    assert formats.same(f"SELECT * FROM {name} WHERE id = 750").kept == [0]
 
 
 def test_row_groups_of_delta(formats: Statements) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from tamis.errors import StatisticsIndexError, warn_caller
 from tamis.indexing.build.current_index import Held, held_by, reusable_rows, selected_leaves
 from tamis.indexing.build.generation import Generation, pointer_to
-from tamis.indexing.build.listing import TableListing, invalidate
+from tamis.indexing.build.listing import TableListing, invalidate, is_read_alike
 from tamis.indexing.build.rows.row_job import CHANGED
 from tamis.indexing.build.segments import append, in_order, present, with_earlier
 from tamis.indexing.build.table_reader import TableReader
@@ -36,6 +36,7 @@ class IndexChanges(IndexPlace):
         listing = self._list()
         table, store = self._reader_of(listing), self._store(listing)
         requested = self._requested(listing)
+        selected = table.narrowed(selected, more)
         if requested is None:
             self._build(listing, selected, more)
             return True
@@ -93,10 +94,11 @@ class IndexChanges(IndexPlace):
         if listing.reading is not None:  # everything is from rows
             spec = msgspec.structs.replace(spec, fills_gaps=False)
         gone: dict[str, str] | None = {} if lenient else None
+        entries = table.entries(spec, gone)
         leaves = selected_leaves(table.leaves, selected, gone)
         if gone and not leaves:  # none of the selected columns is left
             leaves, selected = table.leaves, None
-        content, recorded = table.everything(leaves, spec, table.entries(spec, gone))
+        content, recorded = table.everything(leaves, spec, entries)
         parts = encode(recorded.entries, recorded.parts, len(content.files))
         self._commit(listing, selected, content, spec, parts)
         self._warn_of(gone)
@@ -189,6 +191,7 @@ class IndexChanges(IndexPlace):
         recorded = in_order(held.entries, recorded, len(content.files))
         parts = encode(recorded.entries, recorded.parts, len(content.files))
         tables, raw = parts.data(held.spec, with_earlier(held.entries, parts.entries))
+        self._require_same_reading(new.listing)
         with self._writing(store):
             segment = store.write_segment(
                 content.files, content.row_groups, tables, raw if held.recording else {}
@@ -242,6 +245,7 @@ class IndexChanges(IndexPlace):
             it replaces, or changed what that records. If another process has changed which files it
             describes, those that this one lacks are read again, which costs less than to read all.
         """
+        self._require_same_reading(listing)
         store = self._store(listing)
         before = store.current()
         tables, raw = parts.data(spec) if spec else ({}, {})
@@ -269,6 +273,12 @@ class IndexChanges(IndexPlace):
             )
         self._finish(listing, store, before)
         return is_current or self._try_to_refresh()
+
+    def _require_same_reading(self, listing: TableListing) -> None:
+        if not is_read_alike(self._spark, self._target, listing):
+            raise StatisticsIndexError(
+                f"the columns of {self._target} were changed while its rows were read: run it again"
+            )
 
     @contextmanager
     def _writing(self, store: Store) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
@@ -12,8 +13,9 @@ from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import FLOATING
 from tamis.indexing.problems import refresh_command
 from tamis.indexing.read.command_options import command_options
+from tamis.indexing.read.field_ids import FieldBinding, other_table
 from tamis.indexing.read.freshness import Staleness
-from tamis.indexing.read.reader_options import Reading, difference
+from tamis.indexing.read.reader_options import ICEBERG, Reading, difference
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -51,6 +53,7 @@ class Description:
         recorded: The statistics that were recorded from the rows.
         built_for: How Spark read files that are not Parquet when the index was built.
         now: How Spark reads them now.
+        target: The table, as the user named it, if only a catalog finds it.
         is_automatic: Whether this is an automatic index, because the table has no other.
         automatic: The automatic index that the table has in addition.
         waiting: The files whose footers are being read for the automatic index, or will be read
@@ -66,6 +69,33 @@ class Description:
     is_automatic: bool = False
     automatic: AutomaticPart | None = None
     waiting: int | None = None
+    target: str | None = None
+
+    @property
+    def _fields(self) -> FieldBinding | None:
+        """The fields of a table of Iceberg, then and now; None for other tables."""
+        built, now = self.built_for, self.now
+        if built is None or now is None or {built.format, now.format} != {ICEBERG}:
+            return None
+        return FieldBinding(built, now)
+
+    @property
+    def unused(self) -> tuple[str, ...]:
+        """What queries of a table of Iceberg do not use, because columns have changed."""
+        fields = self._fields
+        if fields is None:
+            return ()
+        columns = {each.path: each.leaf.name for each in self.pointer.columns}
+        columns |= {each.path: each.name for each in self.recorded if each.path is not None}
+        expressions = {
+            each.name: fields.reads_the_same(each.reads)
+            for each in self.recorded
+            if each.path is None
+        }
+        return (
+            *(name for path, name in columns.items() if not fields.is_used(path)),
+            *(name for name, is_used in expressions.items() if not is_used),
+        )
 
     @property
     def unusable_because(self) -> str | None:
@@ -75,6 +105,9 @@ class Description:
         """
         if self.built_for == self.now:
             return None
+        fields = self._fields
+        if fields is not None:
+            return other_table(fields.built, fields.now)
         if self.built_for is None or self.now is None:
             built, now = (
                 "parquet" if each is None else each.format for each in (self.built_for, self.now)
@@ -91,6 +124,7 @@ class Description:
             "format": "parquet" if self.built_for is None else self.built_for.format,
             "options": {} if self.built_for is None else dict(self.built_for.options),
             "unusable_because": self.unusable_because,
+            "unused": list(self.unused),
             "generation": pointer.name,
             "segments": len(pointer.segments),
             "created": pointer.created,
@@ -181,7 +215,8 @@ class Description:
         pointer, totals, staleness = self.pointer, self.pointer.totals, self.staleness
         parts = f"{totals.row_groups:,} row groups"
         if self.built_for is not None:
-            options = ", ".join(f"{k}={v!r}" for k, v in self.built_for.options.items())
+            shown = {} if self.built_for.format == ICEBERG else self.built_for.options
+            options = ", ".join(f"{k}={v!r}" for k, v in shown.items())
             parts = f"{self.built_for.format}{f' with {options}' if options else ''}"
         kind = "automatic" if self.is_automatic else f"generation {pointer.name}"
         head = [
@@ -199,6 +234,11 @@ class Description:
             head.append(
                 f"not used by queries with the current schema and settings: {self.unusable_because}"
             )
+        if self.unused and self.unusable_because is None:
+            head.append(
+                "not used, because columns have changed since the build: "
+                f"{', '.join(self.unused)}. To record these again, run: {self._refresh()}"
+            )
         if self.is_automatic and (staleness.changed or staleness.added):
             missing = staleness.changed + staleness.added
             head.append(
@@ -206,12 +246,10 @@ class Description:
                 "read them adds them."
             )
         elif staleness.is_stale and not self.is_automatic:
-            is_inside = self.uri == index_uri(pointer.root, None)
-            location = None if is_inside else self.uri.rpartition("/")[0]
-            command = refresh_command(pointer.root, location, command_options(self.built_for))
             head.append(
                 f"stale: {staleness.changed:,} files changed, {staleness.added:,} added, "
-                f"{staleness.gone:,} deleted since the build. To update the index, run: {command}"
+                f"{staleness.gone:,} deleted since the build. To update the index, run: "
+                f"{self._refresh()}"
             )
         if self.automatic is not None and self.automatic.files:
             head.append(
@@ -227,6 +265,15 @@ class Description:
         if self.waiting:
             head.append(f"files that wait for the automatic index: {self.waiting:,}")
         return head
+
+    def _refresh(self) -> str:
+        """Return what refreshes the index."""
+        if self.target is not None:
+            target = json.dumps(self.target, ensure_ascii=False)
+            return f"tamis.index(spark, {target}).refresh()"
+        is_inside = self.uri == index_uri(self.pointer.root, None)
+        location = None if is_inside else self.uri.rpartition("/")[0]
+        return refresh_command(self.pointer.root, location, command_options(self.built_for))
 
     def _recorded(self) -> list[tuple[str, str, str, str, str]]:
         files = self.pointer.totals.files

@@ -89,7 +89,9 @@ class Index(IndexChanges):
         """
         selected, spec = requested_statistics(columns, expressions, fill_gaps)
         _require_library(spec)
-        self._build(self._list(), selected, spec)
+        listing = self._list()
+        selected = self._reader_of(listing).narrowed(selected, spec)
+        self._build(listing, selected, spec)
         return self
 
     def add(
@@ -182,6 +184,7 @@ class Index(IndexChanges):
             if automatic is None
             else automatic.beyond(listing.snapshot.files, store, pointer),
             waiting=waiting,
+            target=self._target if listing.table_format == "iceberg" else None,
         )
 
     def _maintained(self) -> Description | None:

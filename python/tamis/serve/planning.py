@@ -22,7 +22,6 @@ from tamis.reasons import reason
 from tamis.serve.detail.effects import with_effects
 from tamis.serve.detail.index_off import with_index_off
 from tamis.serve.detail.table_fixes import located
-from tamis.serve.detail.without_index import without_index
 from tamis.serve.goals.answers import answer_goal, reason_document
 from tamis.serve.scans.deep_recursion import depth_of, with_room
 from tamis.serve.scans.implied_ranges import found_ranges, ranges_of_residual
@@ -92,8 +91,6 @@ def _plan(request: PlanRequest, started: float) -> str:
     )
     if not request.index.enabled:
         answer = with_index_off(answer)
-    if request.iceberg is not None:
-        answer = without_index(answer)
     answer = located(answer, request, scan)
     seconds = time.perf_counter() - started
     return write_answer(structs.replace(answer, milliseconds=seconds * 1000))

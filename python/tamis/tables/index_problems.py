@@ -11,15 +11,13 @@ from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.reader_options import Reading, difference
 from tamis.wire.scans import ScanRequest
 
-__all__ = ["other_case", "other_names_in", "other_reading", "target_of"]
+__all__ = ["other_case", "other_files", "other_names_in", "other_reading", "target_of"]
 
 
 def other_names_in(request: ScanRequest) -> str | None:
     """Return why the files of a table format may name columns otherwise; None: they do not."""
     if request.delta is not None and request.delta.column_mapping != "none":
         return "column mapping gives its columns other names in the files"
-    if request.iceberg is not None:
-        return "files of Iceberg may name their columns otherwise than the table"
     return None
 
 
@@ -29,6 +27,15 @@ def target_of(request: ScanRequest) -> str:
     path = unquote(table.roots[0])
     is_path = request.delta is not None and (not table.name or path in table.name)
     return json.dumps(path if is_path else table.name, ensure_ascii=False)
+
+
+def other_files(request: ScanRequest, why: str) -> IndexUnusable:
+    """Return that the index of a table of a format says nothing about its files."""
+    return IndexUnusable(
+        "index.other_reading",
+        f"the index of {request.table.name or unquote(request.table.roots[0])} is not used: {why}",
+        f"rebuild it: tamis.index(spark, {target_of(request)}).refresh()",
+    )
 
 
 def other_case(

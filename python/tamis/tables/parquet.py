@@ -29,6 +29,7 @@ from tamis.indexing.read.open_indexes import Indexes, OpenIndex
 from tamis.indexing.read.reader_options import reading_of
 from tamis.indexing.read.snapshot import FileKeys, Snapshot, open_snapshot, snapshot_path
 from tamis.tables.file_matches import Match, matched
+from tamis.tables.iceberg_indexes import IcebergIndexes
 from tamis.tables.index_problems import other_case, other_names_in, other_reading, target_of
 from tamis.tables.indexed_records import with_records
 from tamis.tables.partitions import DirectoryStatistics, FileStatistics
@@ -63,6 +64,7 @@ class ParquetTables:
         self._maintained_open = Indexes()
         self._automatic = AutomaticIndexes(self._automatic_open.forget)
         self._recorded = RecordedTables()
+        self._iceberg = IcebergIndexes()
         self._snapshots: OrderedDict[tuple[object, ...], Snapshot] = OrderedDict()
         # The key contains ids of objects, so the entry keeps these objects alive with the match.
         self._matches: OrderedDict[tuple[int, ...], tuple[Match, _Named]] = OrderedDict()
@@ -144,7 +146,7 @@ class ParquetTables:
             partitions,
             group,
             snapshot.files.size,
-            frozenset(request.table.roots) if request.delta is not None else frozenset(),
+            frozenset(request.table.roots),
             derived=match.derived if indexes else recorded.derived,
         )
 
@@ -170,14 +172,17 @@ class ParquetTables:
         if not isinstance(outcome, OpenIndex):
             fix = f"rebuild it: tamis.index(spark, {target_of(request)}).build()"
             return (), (outcome.fixed_by(fix),)
-        if outcome.reading is not None:
-            return (), ()
+        if request.delta is not None and outcome.reading is not None:
+            return (), ()  # an index of other files in this directory
         why = other_names_in(request)
         if why is not None:
             return (), (other_names(request.table.name or unquote(root), why),)
         if outcome.pointer.case_sensitive != request.table.case_sensitive:
             return (), (other_case(root, location, request.table.case_sensitive, None),)
-        return (outcome,), ()
+        if request.iceberg is None:
+            return (outcome,), ()
+        bound = self._iceberg.bound(outcome, request)
+        return ((bound,), ()) if isinstance(bound, OpenIndex) else ((), (bound,))
 
     def open_ahead(self, request: OpenIndexesRequest) -> None:
         """Open the indexes of the roots of a table, so that the next request finds them open.

@@ -16,6 +16,7 @@ class IcebergSnapshot(msgspec.Struct, frozen=True):
       has no snapshot, or if its snapshot (of version 1) has no manifest list.
     - `schema`: Iceberg's JSON of the schema to read with.
     - `specs`: Iceberg's JSON of every partition spec of the table.
+    - `table_uuid`: distinguishes the table from others at the same place; null for old tables.
     - `name_mapping`: the property `schema.name-mapping.default` of the table.
     """
 
@@ -25,3 +26,4 @@ class IcebergSnapshot(msgspec.Struct, frozen=True):
     schema: str
     specs: list[str]
     name_mapping: str | None = None
+    table_uuid: str | None = None

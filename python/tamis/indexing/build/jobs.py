@@ -40,6 +40,7 @@ from tamis.indexing.executor import (
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.recording_spec import Entry, Schema
+from tamis.indexing.read.reader_options import ICEBERG
 from tamis.indexing.read.snapshot import FileKeys
 
 if TYPE_CHECKING:
@@ -220,6 +221,9 @@ def _refusals(
     def is_true(conf: str) -> bool:
         return (spark.conf.get(conf, "false") or "").strip().lower() == "true"
 
+    # the scan of Iceberg ignores both confs
+    if listing.reading is not None and listing.reading.format == ICEBERG:
+        return lambda _: None
     has_ids = listing.reading is None and "parquet.field.id" in listing.schema
     by_field_id, moves_int96 = has_ids and is_true(_BY_FIELD_ID), is_true(_MOVES_INT96)
 

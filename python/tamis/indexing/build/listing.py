@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 
 from tamis.conf import entry
 from tamis.errors import WITHOUT_TAMIS, StatisticsIndexError, some_of
 from tamis.indexing.build.spark_errors import causes, unlogged_errors
+from tamis.indexing.read.field_ids import iceberg_reading
 from tamis.indexing.read.reader_options import Reading, reading_of
 from tamis.indexing.read.snapshot import FileKeys, Snapshot, open_snapshot
 from tamis.jar import shim_in
+from tamis.wire.iceberg import IcebergSnapshot
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -50,12 +54,12 @@ class TableListing:
         schema: Spark's JSON of the data columns.
         partition_schema: Spark's JSON of the partition columns.
         case_sensitive: Whether column names are case-sensitive.
-        reading: How Spark reads files that are not Parquet; None: they are Parquet.
+        reading: How files are read whose rows depend on the reader; None: they are Parquet.
         loaded: The DataFrame that reads them.
         malformed: The column of `loaded` that has the malformed records of text files.
         overlapping: A partition column is also a column of the files.
         whole: All files of the table if the snapshot has only some of them.
-        table_format: "delta" if Delta lists the files; None: Spark does.
+        table_format: "delta" or "iceberg" if that lists the files; None: Spark does.
         refusal: Why an index cannot describe the files of a table format; None: it can.
     """
 
@@ -93,9 +97,10 @@ def list_table(
     loaded = None if reader is None else _loaded(spark, path_or_table, reader)
     with tempfile.TemporaryDirectory(prefix="tamis-listing-") as directory:
         document = export_listing(spark, path_or_table, directory, loaded)
-        if "reading" in document and loaded is None:
+        is_of_reader = "reading" in document or "iceberg" in document
+        if is_of_reader and loaded is None:
             # list again the DataFrame that is read later, since the table may be altered meanwhile
-            loaded = spark.table(path_or_table)
+            loaded = _read(spark, path_or_table)
             document = export_listing(spark, path_or_table, directory, loaded)
         roots = document["roots"]
         if len(roots) != 1:
@@ -115,13 +120,19 @@ def list_table(
         _text(document["schema"]),
         _text(document["partition_schema"]),
         bool(document["case_sensitive"]),
-        reading_of(document["reading"]) if "reading" in document else None,
+        _reading_in(document),
         loaded,
         document.get("malformed_record"),
         bool(document.get("overlapping", False)),
         table_format=table_format,
         refusal=document.get("refusal"),
     )
+
+
+def _reading_in(document: Mapping[str, Any]) -> Reading | None:
+    if "iceberg" in document:
+        return iceberg_reading(msgspec.convert(document["iceberg"], IcebergSnapshot))
+    return reading_of(document["reading"]) if "reading" in document else None
 
 
 def require_directory(target: str, root: str, snapshot: Snapshot) -> None:
@@ -181,6 +192,27 @@ def not_listed(target: str, problem: Exception, reads_parquet: bool) -> Statisti
     if any(mark in str(problem) for mark in _SAYS_WHAT_TO_DO):
         return StatisticsIndexError(text)
     return StatisticsIndexError(f"{text}: check the path or the name of the table")
+
+
+def is_read_alike(spark: SparkSession, target: str, listing: TableListing) -> bool:
+    """Return whether the files of a listing are still read as when they were listed.
+
+    That of a table of Iceberg can change while its rows are read: its tables are shared by all
+    queries, and its name mapping is looked up when a scan starts.
+    """
+    if listing.table_format != "iceberg":
+        return True
+    with tempfile.TemporaryDirectory(prefix="tamis-listing-") as directory:
+        document = export_listing(spark, target, directory, listing.loaded)
+    return _reading_in(document) == listing.reading
+
+
+def _read(spark: SparkSession, path_or_table: str) -> DataFrame:
+    """Return the rows of a table, or of the table of Iceberg at a path."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    rows = _required_shim(spark).read(_java_session(spark), path_or_table)
+    return DataFrame(rows, spark)
 
 
 def _loaded(spark: SparkSession, path: str, reader: DataFrameReader) -> DataFrame:

@@ -14,13 +14,18 @@ from tamis.expr.nodes import Expr
 from tamis.indexing.build.generation import Generation, assemble
 from tamis.indexing.build.listing import TableListing, parse_value, storage_settings
 from tamis.indexing.build.rows.footer_gaps import gap_entries
-from tamis.indexing.build.rows.row_columns import is_of_reader, readable_schema, row_leaves
+from tamis.indexing.build.rows.row_columns import (
+    is_of_reader,
+    readable_schema,
+    reads_partitions,
+    row_leaves,
+)
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.executor.executor_job import SMALLEST
 from tamis.indexing.format.distinct_sketches import missing_library
 from tamis.indexing.format.entry_statistics import Recorded, RowStatistics, timed
 from tamis.indexing.format.recording_spec import Entry, RecordingSpec, Schema, entries_of
-from tamis.indexing.read.reader_options import refusal
+from tamis.indexing.read.reader_options import ICEBERG, refusal
 from tamis.wire.catalyst import decode
 
 if TYPE_CHECKING:
@@ -33,6 +38,11 @@ Ordinals = npt.NDArray[np.int64]
 #: The most footers that are read to estimate the sizes of columns.
 _SAMPLE: Final = 16
 
+#: Why statistics of columns whose values are in the metadata of partitions are not recorded.
+_OF_PARTITIONS: Final = (
+    "reads a column by whose values the table is partitioned. Iceberg may take them from the "
+    "metadata, which has them already: leave it out"
+)
 #: Why statistics that read a timestamp cannot be recorded.
 _OF_ORC: Final = (
     "reads an ORC timestamp. Its value depends on the time zone of the JVM that reads it, so it "
@@ -60,7 +70,7 @@ class TableReader:
     def __init__(self, spark: SparkSession, target: str, listing: TableListing) -> None:
         self._spark, self._target, self.listing = spark, target, listing
         why = listing.refusal
-        if listing.reading is not None:
+        if why is None and listing.reading is not None:
             why = refusal(listing.reading, listing.overlapping)
         if why is not None:
             raise StatisticsIndexError(f"the index of {target} cannot be built: {why}")
@@ -77,20 +87,59 @@ class TableReader:
             return leaves_of(listing.schema)
         return row_leaves(listing.schema, listing.reading, listing.malformed)
 
+    @property
+    def _named_leaves(self) -> tuple[Leaf, ...]:
+        """The columns that a request may name. For some of them, it fails with a better reason."""
+        return (
+            leaves_of(self.listing.schema) if self.listing.table_format == ICEBERG else self.leaves
+        )
+
+    def narrowed(
+        self, selected: Sequence[str] | None, requested: RecordingSpec
+    ) -> Sequence[str] | None:
+        """Return the names of the columns to describe; None: all.
+
+        Iceberg describes the columns of its files already, and to describe more takes a job over
+        their rows. So if statistics of some columns or expressions are requested, and no list of
+        columns is given, only these columns are read.
+
+        Args:
+            selected: The list that was given, or None.
+            requested: The requested row statistics.
+        """
+        if selected is None and self.listing.table_format == ICEBERG:
+            return list(requested.columns) if requested.columns or requested.expressions else None
+        return selected
+
     def entries(self, spec: RecordingSpec, gone: dict[str, str] | None = None) -> tuple[Entry, ...]:
         """Return the requested entries of row statistics; see `entries_of`."""
         if not spec:
             return ()
         reading = self.listing.reading
-        entries = entries_of(spec, self.leaves, self._schema, self._parse, gone)
+        entries = entries_of(spec, self._named_leaves, self._schema, self._parse, gone)
         if reading is None:
             return entries
+        entries = tuple(entry for entry in entries if not self._is_of_partitions(entry, gone))
         for entry in entries:
             if is_of_reader(entry, reading):
                 why = _OF_ORC if reading.format == "orc" else _OF_TEXT
                 raise StatisticsIndexError(f"{entry.name} {why}")
         # bounds of columns are in the index already
         return tuple(entry for entry in entries if entry.path is None or entry.kind != "bounds")
+
+    def _is_of_partitions(self, entry: Entry, gone: dict[str, str] | None) -> bool:
+        """Return whether an entry reads values that may come from the metadata of partitions.
+
+        Raises:
+            StatisticsIndexError: It does, and `gone` is None.
+        """
+        reading = self.listing.reading
+        if reading is None or not reads_partitions(entry, reading):
+            return False
+        if gone is None:
+            raise StatisticsIndexError(f"{entry.name} {_OF_PARTITIONS}")
+        gone.setdefault(entry.name, _OF_PARTITIONS)
+        return True
 
     def everything(
         self,

@@ -16,7 +16,7 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from tamis.errors import StatisticsIndexError
-from tamis.expr.nodes import Call, Column, Expr, Opaque, columns_of
+from tamis.expr.nodes import Call, Column, Opaque, columns_of
 from tamis.expr.sql import identifier
 from tamis.indexing.executor.columns_schema import Leaf, is_known
 from tamis.wire.catalyst import decode
@@ -73,6 +73,7 @@ class Entry(msgspec.Struct, frozen=True):
         type: Spark's name of the type.
         path: The path of a column; None for an expression.
         key: The key of an expression; None for a column.
+        reads: The paths of the columns that an expression reads. Older versions do not write it.
         guards: SQL and type of each date and timestamp column that the value reads.
         files: Number of files for which the statistic is known.
         bytes: Size in the durable form.
@@ -87,6 +88,7 @@ class Entry(msgspec.Struct, frozen=True):
     path: tuple[str, ...] | None = None
     key: str | None = None
     guards: tuple[tuple[str, str], ...] = ()
+    reads: tuple[tuple[str, ...], ...] = ()
     files: int = 0
     bytes: int = 0
     seconds: float = 0.0
@@ -305,13 +307,16 @@ def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse)
             "reads a CHAR column or a column with a default, or has a constant of an unsupported "
             "type: leave the expression out, or write it without that part"
         )
-    guards = guards_of(_paths(expr), schema, sql)
+    paths = columns_of(expr)
+    guards, reads = guards_of(paths, schema, sql), _columns_at(paths, schema)
     for kind in kinds:
-        yield Entry(kind, sql, sql, parsed["type"], key=expr.key, guards=guards)
+        yield Entry(kind, sql, sql, parsed["type"], key=expr.key, guards=guards, reads=reads)
 
 
-def _paths(expr: Expr) -> Sequence[tuple[str, ...]]:
-    return columns_of(expr)
+def _columns_at(paths: Sequence[tuple[str, ...]], schema: Schema) -> tuple[tuple[str, ...], ...]:
+    """Return paths as the schema spells them, without the variables of lambdas."""
+    spelled = (tuple(str(field["name"]) for field in schema.along(path)) for path in paths)
+    return tuple(dict.fromkeys(path for path in spelled if path))
 
 
 def guards_of(

@@ -127,6 +127,10 @@ class IndexStatistics(Statistics):
                     self._bounds[key] = result
             return result
 
+    def columns_read_by(self, key: str) -> tuple[tuple[str, ...], ...] | None:
+        """Return the columns that an expression reads; None if nothing was recorded of it."""
+        return None if self._recordings is None else self._recordings.columns_read_by(key)
+
     def expression(self, key: str) -> Bounds | None:
         recordings = self._recordings
         if recordings is None or recordings.type_of(key) is None:

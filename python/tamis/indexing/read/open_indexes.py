@@ -26,6 +26,7 @@ from tamis.indexing.format.row_statistics import recording_of
 from tamis.indexing.format.specification import SpecificationFile
 from tamis.indexing.format.store import Stamp, Store
 from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten, unreachable
+from tamis.indexing.read.bound_statistics import BoundStatistics
 from tamis.indexing.read.cache import LocalCache
 from tamis.indexing.read.index_statistics import IndexStatistics
 from tamis.indexing.read.memory import release_unused_memory
@@ -54,13 +55,13 @@ class OpenIndex:
         num_records: The number of rows of every indexed file; -1 if unknown.
         statistics: The statistics of the files.
         row_groups: Their row groups.
-        reading: How Spark read files that are not Parquet; None: they are Parquet.
+        reading: How files were read whose rows depend on the reader; None: they are Parquet.
     """
 
     pointer: Pointer
     files: FileKeys
     num_records: npt.NDArray[np.int64]
-    statistics: IndexStatistics
+    statistics: IndexStatistics | BoundStatistics
     row_groups: RowGroups
     reading: Reading | None = None
 

@@ -1,7 +1,8 @@
-"""How Spark reads ORC, CSV and JSON files, whose rows depend on the reader.
+"""How ORC, CSV and JSON files and the files of Iceberg are read, whose rows depend on the reader.
 
 The shim describes the reading (ReadFingerprint) when an index is built and again in every question.
-An index serves a question only if both descriptions are equal, compared as texts.
+An index serves a question only if both descriptions are equal, compared as texts. Those of Iceberg
+are made and compared by `field_ids`.
 
 reading.json, in the generation of such an index, has the description from the build.
 """
@@ -22,6 +23,7 @@ __all__ = [
     "FILE",
     "FILTER_PUSHDOWN",
     "FORMATS",
+    "ICEBERG",
     "Reading",
     "difference",
     "loses_rows_to",
@@ -33,6 +35,8 @@ __all__ = [
 FILE: Final = "reading.json"
 #: Formats whose index is built from rows.
 FORMATS: Final = ("orc", "csv", "json")
+#: The format of an index of the files of an Iceberg table, which may be Parquet, ORC and Avro.
+ICEBERG: Final = "iceberg"
 #: The confs of Spark that switch off the readers that lose rows; see `loses_rows_to`.
 FILTER_PUSHDOWN: Final = {
     "orc": "spark.sql.orc.filterPushdown",
@@ -100,6 +104,8 @@ def refusal(reading: Reading, overlapping: bool) -> str | None:
     >>> refusal(Reading("csv", "", "", {"mode": "FAILFAST"}, {}, {}), False)
     'mode FAILFAST makes rows depend on the columns that a query reads: use mode PERMISSIVE'
     """
+    if reading.format == ICEBERG:
+        return None
     if reading.format not in FORMATS:
         return f"{reading.format} files cannot be indexed, only Parquet, ORC, CSV and JSON files"
     if overlapping:

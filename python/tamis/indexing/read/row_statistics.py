@@ -85,6 +85,13 @@ class Recordings:
     def has(self, subject: object, kind: str) -> bool:
         return (subject, kind) in self._entries
 
+    def columns_read_by(self, key: str) -> tuple[tuple[str, ...], ...] | None:
+        """Return the columns that an expression reads; None if nothing was recorded of it."""
+        for (recorded, _), (_, entry) in self._entries.items():
+            if recorded == key:
+                return entry.reads
+        return None
+
     def type_of(self, subject: object) -> DataType | None:
         """Return the type of a subject; None if nothing was recorded of it."""
         recorded = self._types.get(subject)

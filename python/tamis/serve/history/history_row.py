@@ -188,6 +188,8 @@ def _index_arguments(request: PlanRequest, scan: ScanInput) -> str | None:
         return None
     (root,) = scan.tables
     reading = None if request.reading is None else reading_of(request.reading)
+    if request.iceberg is not None:  # a catalog finds the table
+        root = request.table.name
     return arguments(root, request.index.location, command_options(reading))
 
 

@@ -4,7 +4,8 @@ There are three jobs over the rows: one for all bounds, one for all Bloom filter
 and one for all sketches of distinct values. The second one needs the first, which also counts the
 rows of each file. It runs once for each batch of files whose groups fit into memory, and so does
 the third one. Each reads only the columns that it needs. Files are identified by the `_metadata`
-columns. Reading those keeps tamis from replacing the scan, so no file is skipped here.
+columns. Reading those keeps tamis from replacing the scan, so no file is skipped here. The shim
+makes such columns for files of Iceberg, which does not tell the size.
 
 A file counts only if Spark read it as it was listed (size, modification time) and read as many rows
 as its footer states. Nothing is recorded of any other file, nor of a file with dates or timestamps
@@ -240,7 +241,7 @@ class Job:
             place = spellings.get(canonical(each["file"]))
             if (
                 place is not None
-                and each["size"] == self.sizes[place]
+                and each["size"] in (None, self.sizes[place])
                 and each["mtime"] == self.mtimes[place]
                 and (self.is_counting or each["n"] == self.records[place])
             ):

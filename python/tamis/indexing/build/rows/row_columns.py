@@ -1,4 +1,4 @@
-"""The columns of ORC, CSV and JSON files whose values do not depend on the query or the JVM."""
+"""The columns of files read as rows whose values do not depend on the query or the JVM."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any, Final
 
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.format.recording_spec import Entry, is_char
-from tamis.indexing.read.reader_options import Reading
+from tamis.indexing.read.field_ids import fixed_by_partitions
+from tamis.indexing.read.reader_options import ICEBERG, Reading
 
-__all__ = ["is_of_reader", "readable_schema", "row_leaves"]
+__all__ = ["is_of_reader", "readable_schema", "reads_partitions", "row_leaves"]
 
 #: ORC stores wall-clock fields, which Spark converts to a moment in the time zone of the JVM that
 #: reads them. So the value may differ between executors.
@@ -23,14 +24,17 @@ def row_leaves(schema: str, reading: Reading, malformed: str | None) -> tuple[Le
 
     Beside those that `leaves_of` leaves out, these are left out: columns with a default, which
     Spark fills in for files without them; CHAR columns, which Spark pads when it reads them;
-    timestamps of ORC; timestamps of text, if a time without a date is one of the current day; and
-    the column of malformed records, whose content depends on the other columns that are read.
+    timestamps of ORC; timestamps of text, if a time without a date is one of the current day;
+    columns of Iceberg whose values may come from the metadata of partitions; and the column of
+    malformed records, whose content depends on the other columns that are read.
     """
+    fixed = fixed_by_partitions(reading) if reading.format == ICEBERG else frozenset()
     charred = {path for path, field in _fields(json.loads(schema), ()) if is_char(field)}
     return tuple(
         leaf
         for leaf in leaves_of(readable_schema(schema, malformed))
         if not leaf.has_default
+        and leaf.path not in fixed
         and not any(leaf.path[: k + 1] in charred for k in range(len(leaf.path)))
         and not _depends_on_reader(leaf.type, reading)
     )
@@ -47,12 +51,22 @@ def readable_schema(schema: str, malformed: str | None) -> str:
     return json.dumps(document)
 
 
+def reads_partitions(entry: Entry, reading: Reading) -> bool:
+    """Return whether an entry of Iceberg reads values that may come from the metadata."""
+    if reading.format != ICEBERG:
+        return False
+    fixed = fixed_by_partitions(reading)
+    return any(path in fixed for path in (entry.reads if entry.path is None else [entry.path]))
+
+
 def is_of_reader(entry: Entry, reading: Reading) -> bool:
     """Return whether the values of an entry depend on the JVM that reads them, or on the day."""
     return any(_depends_on_reader(kind, reading) for _, kind in entry.guards)
 
 
 def _depends_on_reader(data_type: str, reading: Reading) -> bool:
+    if reading.format == ICEBERG:
+        return False
     if reading.format == "orc":
         return data_type in _CLOCKS
     if data_type == "timestamp":

@@ -1,22 +1,14 @@
 package io.tamis
 
 import io.tamis.bridge.{PlannerClient, SidecarSupervisor, StartWait, Warnings}
-import io.tamis.formats.FormatFiles
+import io.tamis.formats.IndexedFiles
 import io.tamis.formats.delta.DeltaFiles
 import io.tamis.formats.iceberg.IcebergRelation
 import io.tamis.functions.QueryFunction
-import io.tamis.listing.{
-  FileOptions,
-  Listing,
-  ListingCache,
-  MalformedRecords,
-  ReadFingerprint,
-  Snapshots
-}
+import io.tamis.listing.{FileOptions, Listing, Snapshots}
 import io.tamis.maintenance.{IdleMaintenance, MaintenanceRun}
-import io.tamis.planning.{AnswerMemo, IndexedTable}
+import io.tamis.planning.AnswerMemo
 import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
-import io.tamis.rules.relations.FileRelation
 import io.tamis.wire.{Json, Messages, PredicateParser, UserFunction, WaitingFilesRequest}
 import java.nio.file.Paths
 
@@ -24,12 +16,6 @@ import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.python.UserDefinedPythonFunction
-import org.apache.spark.sql.execution.datasources.{
-  CatalogFileIndex,
-  HadoopFsRelation,
-  PartitioningAwareFileIndex
-}
-import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.internal.SQLConf
 
 /** The entry points that the Python package calls in the driver. Arguments and results are strings,
@@ -76,12 +62,13 @@ object Tamis {
     *   {"fingerprint", "files", "roots", "schema", "partition_schema", "case_sensitive"}. For files
     *   that are not Parquet also "reading" (ReadFingerprint), "overlapping" (a partition column is
     *   also in the files), and "malformed_record" (the column that `files` adds). For a table of
-    *   Delta also "table_format" and, if no index describes its files, "refusal".
+    *   Delta or Iceberg also "table_format" and, if no index describes its files, "refusal". For a
+    *   table of Iceberg also "iceberg" (IcebergSnapshot).
     */
   def exportListing(session: SparkSession, pathOrTable: String, directory: String): String = {
     val classic = session.asInstanceOf[ClassicSession]
     // the caller's thread may last have worked for another session, with other confs
-    classic.withActive(exportListing(read(classic, pathOrTable), pathOrTable, directory))
+    classic.withActive(exportListing(rowsOf(classic, pathOrTable), pathOrTable, directory))
   }
 
   /** The overload for the result of a reader, which runs in the session of that result. */
@@ -89,45 +76,18 @@ object Tamis {
     execution(loaded).sparkSession.withActive(exported(execution(loaded), name, directory))
 
   private def exported(loaded: QueryExecution, name: String, directory: String): String = {
-    val files = filesOf(loaded, name)
-    val relation = files.fold(_.relation, identity)
-    val listing = files.fold(_.listing, listed(_, name))
+    val files = IndexedFiles.of(loaded, name)
+    val listing = files.listing
     Snapshots.write(listing, Paths.get(directory))
     val exported = Json.obj(
       "fingerprint" -> listing.fingerprint,
       "files" -> listing.size,
-      "roots" -> relation.location.rootPaths.map(p => Listing.canonical(p.toUri.toString)),
-      "schema" -> IndexedTable.columnsOfFiles(relation).json,
-      "partition_schema" -> relation.partitionSchema.json,
+      "roots" -> files.roots.map(p => Listing.canonical(p.toUri.toString)),
+      "schema" -> files.columns.json,
+      "partition_schema" -> files.partitionColumns.json,
       "case_sensitive" -> SQLConf.get.caseSensitiveAnalysis
     )
-    files.left.foreach { ofFormat =>
-      Json.put(exported, "table_format" -> ofFormat.format)
-      ofFormat.refusal.foreach(exported.put("refusal", _))
-    }
-    ReadFingerprint.of(relation).foreach { reading =>
-      Json.put(
-        exported,
-        "reading" -> reading,
-        "overlapping" -> relation.overlappedPartCols.nonEmpty
-      )
-      MalformedRecords.column(relation).foreach(exported.put("malformed_record", _))
-    }
-    Json.text(exported)
-  }
-
-  private def listed(relation: HadoopFsRelation, name: String): Listing = {
-    relation.location.refresh()
-    val index = relation.location match {
-      case files: PartitioningAwareFileIndex => files
-      case catalog: CatalogFileIndex         => catalog.filterPartitions(Nil)
-      case other                             =>
-        throw new IllegalArgumentException(
-          s"the files of $name are chosen by ${other.getClass.getSimpleName}, which is " +
-            "not one of Spark's own file indexes, so no statistics index can be built over them"
-        )
-    }
-    ListingCache.of(index, relation.partitionSchema)()
+    Json.text(Json.put(exported, files.details: _*))
   }
 
   /** Analyzes and simplifies a predicate over a schema.
@@ -146,14 +106,8 @@ object Tamis {
   def parseValue(session: SparkSession, sql: String, schemaJson: String): String =
     PredicateParser.parseValue(session.asInstanceOf[ClassicSession], sql, schemaJson)
 
-  /** Every row of the files that `exportListing` lists. What a view adds is left out. Text files
-    * get one more column, see MalformedRecords.
-    *
-    * @param asLines
-    *   whether to return the lines of the files instead, as one column of text
-    * @param skipsUnreadable
-    *   whether to leave out files that are missing, and the rows after the first one that cannot be
-    *   read
+  /** Every row of the files that `exportListing` lists: see IndexedFiles.rows. Text files get one
+    * more column, see MalformedRecords.
     */
   def files(
       session: SparkSession,
@@ -161,7 +115,7 @@ object Tamis {
       asLines: Boolean,
       skipsUnreadable: Boolean
   ): Dataset[Row] = {
-    val loaded = read(session.asInstanceOf[ClassicSession], pathOrTable)
+    val loaded = rowsOf(session.asInstanceOf[ClassicSession], pathOrTable)
     files(loaded, pathOrTable, asLines, skipsUnreadable)
   }
 
@@ -172,23 +126,9 @@ object Tamis {
       asLines: Boolean,
       skipsUnreadable: Boolean
   ): Dataset[Row] = {
-    val session = execution(loaded).sparkSession
-    val relation = filesOf(execution(loaded), name).fold(_.relation, identity)
-    session.withActive(everything(session, relation, asLines, skipsUnreadable))
-  }
-
-  private def everything(
-      session: ClassicSession,
-      relation: HadoopFsRelation,
-      asLines: Boolean,
-      skipsUnreadable: Boolean
-  ): Dataset[Row] = {
-    relation.location.refresh()
-    val skipping = relation.options ++ SkipsUnreadable
-    val files =
-      if (skipsUnreadable) relation.copy(options = skipping)(relation.sparkSession) else relation
-    session.baseRelationToDataFrame(
-      if (asLines) MalformedRecords.lines(files) else MalformedRecords.shown(files)
+    val planned = execution(loaded)
+    planned.sparkSession.withActive(
+      IndexedFiles.of(planned, name).rows(asLines, skipsUnreadable)
     )
   }
 
@@ -202,8 +142,6 @@ object Tamis {
       .map(Int.box)
       .orNull
   }
-
-  private val SkipsUnreadable = Seq("ignoreCorruptFiles" -> "true", "ignoreMissingFiles" -> "true")
 
   /** Directory where Python leaves files for the sidecar. Only this user can read it, and it is
     * removed at exit.
@@ -272,37 +210,21 @@ object Tamis {
   private def execution(dataset: Dataset[_]): QueryExecution =
     dataset.asInstanceOf[ClassicDataset[_]].queryExecution
 
-  /** The rows of a table, of the table of Delta at a path, or of the Parquet files under it. */
-  private[tamis] def read(session: ClassicSession, pathOrTable: String): ClassicDataset[Row] =
+  /** The rows of a table, of the table of Delta or Iceberg at a path, or of the Parquet files under
+    * it.
+    */
+  def read(session: SparkSession, pathOrTable: String): Dataset[Row] = {
+    val classic = session.asInstanceOf[ClassicSession]
+    classic.withActive(rowsOf(classic, pathOrTable))
+  }
+
+  private def rowsOf(session: ClassicSession, pathOrTable: String): ClassicDataset[Row] =
     if (!isPath(pathOrTable)) session.table(pathOrTable)
     else if (DeltaFiles.isTable(session, pathOrTable))
       session.read.format("delta").load(pathOrTable)
+    else if (IcebergRelation.isTable(session, pathOrTable))
+      session.read.format("iceberg").load(pathOrTable)
     else session.read.parquet(pathOrTable)
-
-  /** The files of a table. Left: those that a table format lists. */
-  private def filesOf(
-      planned: QueryExecution,
-      name: String
-  ): Either[FormatFiles, HadoopFsRelation] = {
-    val found = planned.analyzed.collect {
-      case FileRelation(_, files) => DeltaFiles.indexed(files).toLeft(files)
-      case r: DataSourceV2Relation if IcebergRelation.isOne(r.table) =>
-        throw new IllegalArgumentException(
-          s"no index can describe the files of ${r.table.name()}, because files of Iceberg may " +
-            "name their columns otherwise than the table. Its manifests have statistics of the files"
-        )
-    }
-    found match {
-      case Seq(files) => files
-      case _          =>
-        throw new IllegalArgumentException(
-          "an index needs one directory of Parquet, ORC, CSV or JSON files, a table over one, or a " +
-            s"table of Delta, but $name is something else, such as a view, a table of " +
-            "a Hive SerDe, or a table whose format is not in spark.sql.sources.useV1SourceList. " +
-            "Pass the path of the directory."
-        )
-    }
-  }
 
   /** Whether the text is a path: it has a slash or a scheme, and is not a quoted name. */
   private def isPath(text: String): Boolean =

@@ -1,6 +1,6 @@
 package io.tamis.functions
 
-import io.tamis.formats.FormatFiles
+import io.tamis.formats.IndexedFiles
 import io.tamis.planning.{Decision, PlannedFiles, ScanDetail}
 import io.tamis.report.ScanReport
 import java.time.Instant
@@ -60,7 +60,7 @@ object FilesFunction extends QueryFunction("tamis_files") {
 
   /** None for a file whose table does not record it. */
   private def modifiedAt(file: FileStatusWithMetadata): Option[Instant] =
-    Some(file.getModificationTime).filterNot(_ == FormatFiles.Unchanging).map(Instant.ofEpochMilli)
+    Some(file.getModificationTime).filterNot(_ == IndexedFiles.Unchanging).map(Instant.ofEpochMilli)
 
   /** The path as `_metadata.file_path` spells it (FileFormat, seen on 4.0 to 4.3), so that the two
     * can be joined.

@@ -44,6 +44,8 @@ final case class DeltaSnapshot(
   *   Iceberg's JSON of every partition spec of the table
   * @param nameMapping
   *   the property schema.name-mapping.default
+  * @param tableUuid
+  *   distinguishes the table from others at the same place; None: old tables have none
   */
 final case class IcebergSnapshot(
     formatVersion: Int,
@@ -51,7 +53,8 @@ final case class IcebergSnapshot(
     manifestList: Option[String],
     schema: String,
     specs: Seq[String],
-    nameMapping: Option[String]
+    nameMapping: Option[String],
+    tableUuid: Option[String]
 ) extends FormatSnapshot
 
 /** Requests the data files of a snapshot, as `<id>.iceberg.arrow` in this directory

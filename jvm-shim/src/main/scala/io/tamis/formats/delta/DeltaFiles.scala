@@ -1,6 +1,6 @@
 package io.tamis.formats.delta
 
-import io.tamis.formats.{FormatFailure, FormatFiles, Members}
+import io.tamis.formats.{FormatFailure, IndexedFiles, Members, SparkFiles}
 import io.tamis.listing.{Listing, RecordedFileIndex, TableSize}
 import io.tamis.wire.{DeltaSnapshot, Reason, Reasons}
 import java.lang.ref.SoftReference
@@ -181,14 +181,14 @@ object DeltaFiles {
   }
 
   /** The files of the version of a relation, for an index; None: it is not one of Delta. */
-  def indexed(relation: HadoopFsRelation): Option[FormatFiles] =
+  def indexed(relation: HadoopFsRelation): Option[IndexedFiles] =
     if (!isOfDelta(relation)) None
     else {
       val asParquet =
         relation.copy(fileFormat = new ParquetFileFormat)(relation.sparkSession)
       val refusal = new DeltaReader(relation.fileFormat).refusal.map(_.sentence)
       val files = relation.location.listFiles(Nil, Nil)
-      Some(FormatFiles.of(asParquet, files, "delta", refusal))
+      Some(SparkFiles.ofFormat(asParquet, files, "delta", refusal))
     }
 
   /** Whether a path is that of a table of Delta, and Delta can read it. */

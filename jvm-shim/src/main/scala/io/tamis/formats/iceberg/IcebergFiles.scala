@@ -2,7 +2,7 @@ package io.tamis.formats.iceberg
 
 import io.tamis.bridge.{PlannerClient, SidecarSupervisor, StartWait}
 import io.tamis.conf.TamisConf
-import io.tamis.formats.FormatFiles
+import io.tamis.formats.IndexedFiles
 import io.tamis.listing.{ArrowFile, FileOptions, Listing, RecordedFileIndex}
 import io.tamis.planning.{FileSelection, ReadingTime}
 import io.tamis.wire.IcebergFilesRequest
@@ -109,7 +109,7 @@ private[iceberg] object IcebergFiles {
       rows: IndexedSeq[Row]
   ): IcebergFiles = {
     val uris = rows.map(_.uri).toArray
-    val listing = Listing.recorded(uris, rows.map(_.size).toArray, FormatFiles.Unchanging)
+    val listing = Listing.recorded(uris, rows.map(_.size).toArray, IndexedFiles.Unchanging)
     new IcebergFiles(
       new RecordedFileIndex(session, Seq(table.location), listing, table.snapshot),
       rows.map(_.location).toArray,

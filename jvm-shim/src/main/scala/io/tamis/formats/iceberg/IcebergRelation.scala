@@ -1,9 +1,11 @@
 package io.tamis.formats.iceberg
 
 import io.tamis.bridge.PlannerUnavailable
+import io.tamis.formats.IndexedFiles
 import io.tamis.scan.TamisTable
 import io.tamis.wire.{Reason, Reasons}
 
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
@@ -39,6 +41,27 @@ object IcebergRelation {
         title = Some(table.name)
       )
       TamisTable.in(relation, read)
+    }
+
+  /** The data files of a table, for their index.
+    *
+    * @throws java.lang.IllegalArgumentException
+    *   tamis does not look into the table
+    */
+  def indexed(session: SparkSession, relation: DataSourceV2Relation): IndexedFiles =
+    IcebergTable.of(relation.table) match {
+      case Right(known)  => new IndexedIceberg(session, known, relation.schema)
+      case Left(refusal) =>
+        throw new IllegalArgumentException(
+          s"no statistics index can be built over ${relation.table.name()}: ${refusal.sentence}"
+        )
+    }
+
+  /** Whether a path is that of a table which Iceberg finds without a catalog. */
+  def isTable(session: SparkSession, path: String): Boolean =
+    IcebergTable.isPresent && {
+      val hint = new Path(path, "metadata/version-hint.text")
+      hint.getFileSystem(session.sparkContext.hadoopConfiguration).exists(hint)
     }
 
   /** Options of the reader that do not change which rows are read, or how. */

@@ -35,7 +35,7 @@ private[iceberg] final class IcebergScan(
     atRunTime match {
       case None    => plan()
       case Some(d) =>
-        reset(d.planned)
+        IcebergScan.reset(ofIceberg, d.planned)
         // Iceberg groups the partitions of a join by what all its tasks have in common: fixed first
         partitioningOf(ofIceberg)
         if (d.left.count < kept.count) confine(d.left)
@@ -69,17 +69,11 @@ private[iceberg] final class IcebergScan(
   private def confine(to: FileSelection): Unit = {
     val before = tasks
     val surviving = before.filter(task => to.contains(ordinalOf(task)))
-    if (surviving.size < before.size) reset(surviving)
+    if (surviving.size < before.size) IcebergScan.reset(ofIceberg, surviving)
   }
 
-  private def reset(to: Seq[AnyRef]): Unit =
-    Members.call(ofIceberg, IcebergScan.Reset, new util.ArrayList(to.asJava)): Unit
-
-  private def tasks: Seq[AnyRef] =
-    Members.get[util.List[AnyRef]](ofIceberg, IcebergScan.Tasks).asScala.toSeq
-
-  private def locationOf(task: AnyRef): String =
-    Members.get[String](Members.call(task, "file"), "location")
+  private def tasks: Seq[AnyRef] = IcebergScan.tasks(ofIceberg)
+  private def locationOf(task: AnyRef): String = IcebergScan.location(IcebergScan.fileOf(task))
 
   /** Filters that were proven for all files of the listing have left the plan. */
   private def ordinalOf(task: AnyRef): Int = {
@@ -160,6 +154,16 @@ private[iceberg] object IcebergScan {
   private val OfSpark = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
   private val Tasks = "tasks"
   private val Reset = "resetTasks"
+
+  /** The tasks of Iceberg's scan, one per file. */
+  def tasks(scan: Scan): Seq[AnyRef] =
+    Members.get[util.List[AnyRef]](scan, Tasks).asScala.toSeq
+
+  def reset(scan: Scan, to: Seq[AnyRef]): Unit =
+    Members.call(scan, Reset, new util.ArrayList(to.asJava)): Unit
+
+  def fileOf(task: AnyRef): AnyRef = Members.call(task, "file")
+  def location(file: AnyRef): String = Members.get[String](file, "location")
 
   /** Whether this release of Iceberg has the members by which a scan is confined. */
   def isKnown(loader: ClassLoader): Boolean = Try {

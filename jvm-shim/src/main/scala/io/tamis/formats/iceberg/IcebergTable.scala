@@ -7,9 +7,10 @@ import io.tamis.wire.{IcebergSnapshot, Reason, Reasons}
 import java.util.Locale
 
 import scala.jdk.CollectionConverters._
+import scala.util.Try
 
 import org.apache.hadoop.fs.Path
-import org.apache.spark.sql.connector.catalog.{SupportsRead, Table}
+import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, Table}
 import org.apache.spark.sql.connector.read.ScanBuilder
 import org.apache.spark.sql.util.CaseInsensitiveStringMap
 
@@ -38,8 +39,14 @@ private[iceberg] final class IcebergTable private (ofSpark: Table, table: AnyRef
       .asScala
       .toSeq
       .map(json("PartitionSpecParser", _)),
-    properties.get("schema.name-mapping.default")
+    properties.get("schema.name-mapping.default"),
+    Option(Members.get[String](metadata, "uuid"))
   )
+
+  def columns: Array[Column] = ofSpark.columns()
+
+  /** Whether the table has no snapshot, and so no files. */
+  def isEmpty: Boolean = ofSnapshot.isEmpty
 
   /** The size of the snapshot, as its writer counted it; None: it did not. */
   def size: Option[TableSize] = for {
@@ -55,7 +62,7 @@ private[iceberg] final class IcebergTable private (ofSpark: Table, table: AnyRef
   /** Why the files are left to Iceberg; None: tamis may choose among them. */
   def refusal: Option[Reason] = {
     val io = Members.call(table, "io").getClass.getName
-    if (ofSnapshot.isEmpty) Some(Reasons("ICEBERG_NO_SNAPSHOT"))
+    if (isEmpty) Some(Reasons("ICEBERG_NO_SNAPSHOT"))
     else if (!isReachable(io)) Some(Reasons("ICEBERG_FILE_IO", "io" -> io))
     else None
   }
@@ -66,6 +73,30 @@ private[iceberg] final class IcebergTable private (ofSpark: Table, table: AnyRef
       val scheme = Option(location.toUri.getScheme).map(_.toLowerCase(Locale.ROOT))
       scheme.forall(Set("file", "hdfs"))
     })
+
+  /** The same task, which reads all rows of its file. */
+  def withoutDeletes(task: AnyRef): AnyRef = {
+    def ofClass(name: String): Class[_] = Class.forName(s"org.apache.iceberg.$name", true, loader)
+    val everything = Members.callStatic(
+      loader,
+      "org.apache.iceberg.expressions.ResidualEvaluator",
+      "unpartitioned",
+      Members.callStatic(loader, "org.apache.iceberg.expressions.Expressions", "alwaysTrue")
+    )
+    val constructor =
+      ofClass("BaseFileScanTask").getConstructors.find(_.getParameterCount == 5).getOrElse {
+        throw new NoSuchMethodException("BaseFileScanTask")
+      }
+    constructor
+      .newInstance(
+        IcebergScan.fileOf(task),
+        java.lang.reflect.Array.newInstance(ofClass("DeleteFile"), 0),
+        json("SchemaParser", Members.call(task, "schema")),
+        json("PartitionSpecParser", Members.call(task, "spec")),
+        everything
+      )
+      .asInstanceOf[AnyRef]
+  }
 
   def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
     ofSpark.asInstanceOf[SupportsRead].newScanBuilder(options)
@@ -79,6 +110,10 @@ private[iceberg] object IcebergTable {
 
   /** Only exactly this class: others choose rows in ways that are not known here. */
   def isOne(table: Table): Boolean = table.getClass.getName == OfSpark
+
+  /** Whether Iceberg is on the class path. */
+  def isPresent: Boolean =
+    Try(Class.forName(OfSpark, false, Thread.currentThread.getContextClassLoader)).isSuccess
 
   /** The table, or why tamis does not look into it. */
   def of(table: Table): Either[Reason, IcebergTable] =
