@@ -359,9 +359,26 @@ def test_empty_tables_and_missing_files(formats: Statements, folder: Path) -> No
 
 def test_maintenance_records_what_queries_lacked(formats: Statements) -> None:
     name = created(formats, "kept_up", "iceberg")
-    formats.index("build", name, **VALUES)
-    state = formats.index("describe", name).text
-    assert "stale" not in state
+    formats.index("build", name, expressions=["soundex(s)"])
+    for row in range(8):
+        found(formats, name, f"key = {key_of(row)}")
     append(formats, name, 5, 1)
     text = formats.index("describe", name).text
     assert f'run: tamis.index(spark, "{name}").refresh()' in text
+    steps = formats.run({"maintain": name, "confs": {}}).text
+    assert "refresh" in steps
+    assert "key" in steps
+    assert found(formats, name, f"key = {key_of(550)}").kept == [1]
+    assert "stale" not in formats.index("describe", name).text
+
+
+def test_a_file_that_was_added_twice(formats: Statements, tmp_path: Path) -> None:
+    name = added(formats, "twice", tmp_path / "files")
+    formats.sql(
+        f"CALL ice.system.add_files(table => '{name}', check_duplicate_files => false, "
+        f"source_table => '`parquet`.`file:{tmp_path / 'files'}`')"
+    )
+    formats.index("build", name, columns={"a": ["values", "bounds"]})
+    assert len(found(formats, name, "a = 8").rows) == 2
+    assert found(formats, name, "a = 7").rows == []
+    formats.same(f"SELECT count(*), min(a), max(a) FROM {name} WHERE a + 0 >= 0")

@@ -329,6 +329,7 @@ def test_expressions_read_what_is_inside_a_column() -> None:
         [of(1, "l", {**LIST, "element": "long"}), of(3, "s", ROW)],
         [of(1, "l", LIST), of(3, "s", {"type": "struct", "fields": [of(2, "y")]})],
         [of(1, "l", LIST)],
+        [of(5, "l", LIST), of(3, "s", ROW)],
     ):
         assert not FieldBinding(built, reading_of(*changed)).reads_the_same([("l",), ("s",)])
     assert not FieldBinding(built, built).reads_the_same([])

@@ -4,6 +4,7 @@ CONFS are the confs of the session, as JSON. Each line is JSON, too:
 
     {"sql": …, "confs": {…}, "details": BOOLEAN}
     {"index": METHOD, "table": …, "arguments": {…}, "confs": {…}}
+    {"maintain": TABLE, "confs": {…}}
     {"call": METHOD of io.tamis.Tamis, "arguments": […], "confs": {}}
     {"function": "MODULE:NAME", "arguments": {…}, "confs": {}}
     {"text_of": "MODULE:NAME", "arguments": […], "confs": {…}}
@@ -51,6 +52,8 @@ def answer(spark: SparkSession, line: dict[str, Any]) -> dict[str, Any]:
             module, _, name = line["text_of"].partition(":")
             function = getattr(import_module(module), name)
             return {"text": str(function(spark, *line["arguments"]))}
+        if "maintain" in line:
+            return {"text": str(tamis.maintain(spark, line["maintain"]))}
         fetched = partitions_fetched(spark)
         frame = spark.sql(line["sql"])
         scans = json.loads(spark._jvm.io.tamis.Tamis.scans(frame._jdf))

@@ -1,7 +1,7 @@
 package io.tamis.formats
 
 import io.tamis.listing.{Listing, ListingCache, MalformedRecords, ReadFingerprint}
-import io.tamis.planning.{FileSelection, Question, SwappedFiles}
+import io.tamis.planning.{FileSelection, IndexedTable, SwappedFiles}
 import io.tamis.scan.WrittenFileIndex
 
 import org.apache.hadoop.fs.{FileStatus, Path}
