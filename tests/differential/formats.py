@@ -12,7 +12,7 @@ from typing import Final
 from tests.differential.random_tables import Leaf, RandomTable
 from tests.differential.steps import Step
 
-__all__ = ["FORMATS", "dropped", "format_changes", "in_format"]
+__all__ = ["FORMATS", "copy_of", "dropped", "format_changes", "in_format"]
 
 FORMATS: Final = ("delta", "iceberg")
 
@@ -129,6 +129,9 @@ def format_changes(rng: random.Random, table: RandomTable, kind: str) -> list[St
             f"CALL ice.system.rewrite_data_files('{name}')",
             f"CALL ice.system.rewrite_manifests('{name}')",
             f"ALTER TABLE {copy} ADD PARTITION FIELD bucket(2, _row)",
+            f"ALTER TABLE {copy} ADD PARTITION FIELD {leaf.sql}",
+            f"ALTER TABLE {copy} DROP COLUMN {leaf.sql};"
+            f"ALTER TABLE {copy} ADD COLUMN {leaf.sql} {leaf.kind.sql}",
         ]
     if rng.random() < 0.3:  # a column is renamed and back: later files follow its id
         statements = [

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from tests.differential.formats import FORMATS, dropped, format_changes, in_format
+from tests.differential.formats import FORMATS, copy_of, dropped, format_changes, in_format
 from tests.differential.random_tables import File, RandomTable, make
 from tests.differential.steps import Step
 
@@ -231,6 +231,7 @@ def random_world(rng: random.Random, number: int, *, with_formats: bool = False)
             steps += [
                 Step(table.name, created(table), True),
                 *in_format(rng, table, formats[-1][1]),
+                *_indexed_copy(rng, table, formats[-1][1]),
             ]
         else:
             steps += _placed(rng, table)
@@ -374,6 +375,23 @@ except tamis.TamisError:  # an expression that raises, a date out of the range o
     return [Step(table.name, code)]
 
 
+def _indexed_copy(rng: random.Random, table: RandomTable, kind: str) -> list[Step]:
+    """Draw no index of a copy, one of all columns, or a rich one. Later changes make it stale."""
+    name, drawn = copy_of(table, kind), rng.choice(["none", "all", "partial", "rich", "rich"])
+    if drawn == "none":
+        return []
+    share = {"all": 0.0, "partial": 0.3, "rich": 0.8}[drawn]
+    arguments = _recorded(rng, table, share) if share else ""
+    code = f"""\
+for build in [lambda index: index.build({arguments}), lambda index: index.build()]:
+    try:
+        build(tamis.index(spark, {name!r}))
+        break
+    except tamis.TamisError as problem:  # as above, a column mapping, or a column of partitions
+        print("no index:", str(problem)[:200])"""
+    return [Step(table.name, code)]
+
+
 def _recorded(rng: random.Random, table: RandomTable, share: float) -> str:
     """Return what an index records about the rows, as arguments of `build`."""
     columns: dict[str, list[str]] = {}
@@ -391,11 +409,24 @@ def _recorded(rng: random.Random, table: RandomTable, share: float) -> str:
     return f"columns={columns!r}, expressions={expressions!r}"
 
 
+def _format_changes(rng: random.Random, table: RandomTable, kind: str) -> list[Step]:
+    """Return a change of a copy, sometimes followed by a refresh of its index."""
+    steps = format_changes(rng, table, kind)
+    if rng.random() < 0.35:
+        code = f"""\
+try:
+    tamis.index(spark, {copy_of(table, kind)!r}).refresh()
+except tamis.TamisError as problem:
+    print("no refresh:", str(problem)[:200])"""
+        steps.append(Step(table.name, code))
+    return steps
+
+
 def changes(rng: random.Random, world: World) -> list[Step]:
     """Return a change of one of the tables between two queries."""
     table = rng.choice(world.tables)
     if table.name in dict(world.formats):
-        return format_changes(rng, table, dict(world.formats)[table.name])
+        return _format_changes(rng, table, dict(world.formats)[table.name])
     name, folder = table.name, f"folder / {table.name!r}"
     spare, old = rng.choice(table.spare), rng.choice(table.files)
     steps: list[Step] = []

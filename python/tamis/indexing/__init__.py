@@ -34,7 +34,7 @@ def index(
 ) -> Index:
     """Return a handle to the statistics index of a directory of files, or of a table.
 
-    The table may be one over a directory, or one of Delta.
+    The table may be one over a directory, or one of Delta or Iceberg.
 
     Nothing is read or written until a method of the handle is called, such as `build`, `refresh`,
     `describe` or `drop`.
@@ -45,7 +45,7 @@ def index(
             slash or begins with a scheme such as `file:`. Otherwise, or if it is quoted as in
             "parquet.`/data/events`", it is the name of a table. A `pathlib.Path` is always a path.
         reader: How Spark reads the ORC, CSV or JSON files at a path. Without it, the files at a
-            path are Parquet, or those of a Delta table. The index serves queries that read the
+            path are Parquet, or those of a Delta or Iceberg table. The index serves queries that read the
             files in the same way: with the same format, schema and options, in a session with the
             same time zone and the same settings that affect reading. A table has its own format,
             schema and options.

@@ -62,8 +62,10 @@ class Index(IndexChanges):
         often if the table has many files). Exact bounds of their columns are always recorded. Text
         files with a record that does not parse are indexed as unknown.
 
-        The index of a Delta table describes the files of its current version, in addition to
-        what the log records about them.
+        The index of a Delta or Iceberg table describes the files of its current version, in
+        addition to what the log or the manifests record about them. Spark reads the rows of Iceberg
+        for everything in it: if a mapping or expressions are given, only the columns that these
+        name, and otherwise all.
 
         The new index replaces the old one, and what the old one recorded is lost. Use `add` to keep
         it.

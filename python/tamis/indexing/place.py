@@ -57,7 +57,7 @@ class IndexPlace:
     def directory(self) -> str | None:
         """The directory of indexes; None: the index is in the directory of the table.
 
-        Nothing is written into the directory of a Delta table. If there is no other
+        Nothing is written into the directory of a Delta or Iceberg table. If there is no other
         directory, its index is in the cache directory.
         """
         return self._location or index_location(self._spark)

@@ -91,8 +91,9 @@ private[iceberg] final class IcebergTable private (ofSpark: Table, table: AnyRef
       .newInstance(
         IcebergScan.fileOf(task),
         java.lang.reflect.Array.newInstance(ofClass("DeleteFile"), 0),
-        json("SchemaParser", Members.call(task, "schema")),
-        json("PartitionSpecParser", Members.call(task, "spec")),
+        // a task has these as JSON, which tasks of one table share
+        Members.field(task, "schemaString"),
+        Members.field(task, "specString"),
         everything
       )
       .asInstanceOf[AnyRef]

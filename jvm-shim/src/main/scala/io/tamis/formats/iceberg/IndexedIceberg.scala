@@ -45,7 +45,7 @@ private[iceberg] final class IndexedIceberg(
 
   private def refusal: Option[String] =
     if (table.snapshot.tableUuid.isEmpty)
-      Some("it has no UUID by which it could be told from another table at the same place")
+      Some("it has no UUID that distinguishes it from another table at the same place")
     else if (columns.fieldNames.exists(_.equalsIgnoreCase(IndexedIceberg.Identity)))
       Some(s"${IndexedIceberg.Identity} is one of its columns: rename it")
     else if (table.isEmpty) None
