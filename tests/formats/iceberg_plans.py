@@ -1,4 +1,4 @@
-"""`iceberg_plans.py`: compare what Iceberg plans for some manifests with its plan of the snapshot.
+"""Compare what Iceberg plans for some manifests with its plan of the snapshot.
 
 For tables of many kinds, queries and modes of planning, the tasks of each subset of manifests must
 be those of the whole plan whose files these manifests list. Tasks are compared as Java writes them,
@@ -7,22 +7,17 @@ which includes every field of the file, its deletes, the schema, the partition s
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from pyspark.sql import SparkSession
 
-import tamis
-from bench.peers import packages
-from tests.launch.statements import confs_of_small_queries
-from tests.tables.iceberg.apps.write_tables import add_equality_deletes, statements
+from tests.formats.iceberg_tables import add_equality_deletes, statements
 
-#: Those of write_tables.py that have several manifests or specs, deletes, or no file.
+#: Those of iceberg_tables.py that have several manifests or specs, deletes, or no file.
 TABLES = ("parts", "old", "upgraded", "deletes2", "vectors", "empty")
 #: A table with several snapshots.
 MORE = """
@@ -141,14 +136,14 @@ def _queries(spark: SparkSession, tables: Collection[str]) -> Iterator[str]:
         yield f"SELECT * FROM ice.db.travel {version} WHERE i <> 15"
 
 
-def main(folder: Path) -> None:
-    confs = {
-        **packages.confs(),
-        **packages.lakes(folder / "ice berg"),
-        **confs_of_small_queries(folder),
-    }
-    spark = tamis.configure(SparkSession.builder.config(map=confs)).getOrCreate()
+def compare(spark: SparkSession, folder: Path) -> dict[str, int]:
+    """Return how many tasks were compared, and how many of them had deletes.
+
+    Raises:
+        AssertionError: A task differs.
+    """
     spark.conf.set("spark.tamis.enabled", "false")
+    spark.conf.set("spark.sql.catalog.ice.warehouse", str(folder / "ice berg"))
     more = [each for each in MORE.strip().split(";\n") if each]
     written = [s for s in statements(folder) if any(f"db.{name}" in s for name in TABLES)]
     for each in [*written, *more]:
@@ -169,12 +164,4 @@ def main(folder: Path) -> None:
             check.query(query)
         for name in changed:
             spark.conf.unset(name)
-    print(f"{check.compared} tasks are equal, {check.with_deletes} tasks had deletes")
-    assert check.with_deletes > 100
-    spark.stop()
-
-
-if __name__ == "__main__":
-    with TemporaryDirectory() as temporary:
-        main(Path(temporary))
-    sys.exit(0)
+    return {"compared": check.compared, "with_deletes": check.with_deletes}

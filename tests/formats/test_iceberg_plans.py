@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
 
-from tests.formats.commands import checked
+from tests.launch.statements import Statements
 
 pytestmark = pytest.mark.spark
 
 
 def test_the_tasks_of_some_manifests_are_those_of_the_whole_plan(
-    tmp_path: Path, repository: Path
+    formats: Statements, tmp_path: Path
 ) -> None:
-    output = checked(repository, tmp_path, "tests/formats/iceberg_plans.py")
-    compared, with_deletes = map(int, re.findall(r"(\d+) tasks", output)[-2:])
-    assert compared > 500
-    assert with_deletes > 100
+    tally = formats.function("tests.formats.iceberg_plans:compare", folder=str(tmp_path))
+    assert tally["compared"] > 500
+    assert tally["with_deletes"] > 100

@@ -45,10 +45,10 @@ def index(
             slash or begins with a scheme such as `file:`. Otherwise, or if it is quoted as in
             "parquet.`/data/events`", it is the name of a table. A `pathlib.Path` is always a path.
         reader: How Spark reads the ORC, CSV or JSON files at a path. Without it, the files at a
-            path are Parquet, or those of a Delta or Iceberg table. The index serves queries that read the
-            files in the same way: with the same format, schema and options, in a session with the
-            same time zone and the same settings that affect reading. A table has its own format,
-            schema and options.
+            path are Parquet, or those of a Delta or Iceberg table. The index serves queries that
+            read the files in the same way: with the same format, schema and options, in a session
+            with the same time zone and the same settings that affect reading. A table has its own
+            format, schema and options.
 
     >>> tamis.index(spark, "/data/lineitem").build()  # doctest: +SKIP
     tamis.index(spark, '/data/lineitem')

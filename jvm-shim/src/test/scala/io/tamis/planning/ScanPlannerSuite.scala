@@ -47,7 +47,9 @@ class ScanPlannerSuite extends PlanSuite {
       withConf("spark.tamis.mode" -> "observe")(check(decided(condition)))
     }
 
-  test("the indexes of many files are opened before the listing is made, and those of few are not") {
+  test(
+    "the indexes of many files are opened before the listing is made, and those of few are not"
+  ) {
     for ((files, openings) <- Seq(9999 -> 0, 10000 -> 1)) {
       val path = Files.createDirectory(directory.resolve(s"empty-$files"))
       (0 until files).foreach(i => Files.createFile(path.resolve(s"$i.parquet")))

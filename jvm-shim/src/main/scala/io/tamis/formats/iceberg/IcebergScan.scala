@@ -58,7 +58,7 @@ private[iceberg] final class IcebergScan(
   private def planManifests(): Unit = {
     val part = files.part(kept)
     SomeManifests.tasks(Members.call(ofIceberg, "scan"), part.manifests).foreach { tasks =>
-      reset(tasks)
+      IcebergScan.reset(ofIceberg, tasks)
       ordinals = Some(part.ordinals)
     }
   }
