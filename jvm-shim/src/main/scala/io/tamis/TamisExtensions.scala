@@ -6,6 +6,7 @@ import io.tamis.functions.TableFunctions
 import io.tamis.maintenance.IdleMaintenance
 import io.tamis.planning.{PlanningMetrics, Rehearsal}
 import io.tamis.report.{Audit, ScanHistory}
+import io.tamis.rules.commands.{PruneDeltaCommands, PruneIcebergCommands}
 import io.tamis.rules.filters.{
   AddImpliedFilters,
   KeepFilterOrder,
@@ -38,16 +39,18 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *      views and streaming never meet tamis.
   *   1. Pre-CBO rules, after the operator optimizer and before V2ScanRelationPushDown. File
   *      relations become tables of tamis; relations that cannot become one get a file index of
-  *      tamis if a filter lies over them. Cached plans keep their estimated size only. Scans of
-  *      remote sources of tamis receive columns, filters and LIMIT. Scans under a LIMIT, with or
-  *      without ORDER BY, are confined to enough files, those under an aggregate to the files that
-  *      statistics do not answer for, and the sides of joins to files that may hold a matching row.
-  *      Filters over other sources get the ranges they imply. A scan is split in two if only part
-  *      of it needs an expensive filter. Scans get conditions whose values become known at run
-  *      time; scans of recursive queries do not. Scalar subqueries over the same files read the
-  *      same columns, so that Spark merges them. Filters that later rules of Spark look for stay in
-  *      the plan.
-  *   1. A planner strategy that plans nothing: guards refuse queries if a conf requires it.
+  *      tamis if a filter lies over them. Queries of Delta's commands read fewer files. Cached
+  *      plans keep their estimated size only. Scans of remote sources of tamis receive columns,
+  *      filters and LIMIT. Scans under a LIMIT, with or without ORDER BY, are confined to enough
+  *      files, those under an aggregate to the files that statistics do not answer for, and the
+  *      sides of joins to files that may hold a matching row. Filters over other sources get the
+  *      ranges they imply. A scan is split in two if only part of it needs an expensive filter.
+  *      Scans get conditions whose values become known at run time; scans of recursive queries do
+  *      not. Scalar subqueries over the same files read the same columns, so that Spark merges
+  *      them. Filters that later rules of Spark look for stay in the plan.
+  *   1. Planner strategies that plan nothing: guards refuse queries if a conf requires it, and
+  *      scans of the targets of Iceberg's commands are confined to files that may hold a matching
+  *      row.
   *   1. Columnar rules, which are the ones that see physical plans: run-time conditions take the
   *      form in which Spark hands them to scans, and conjuncts with subqueries return to their
   *      original place.
@@ -67,6 +70,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     }
     extensions.injectPreCBORule(new UseRemoteTables(_))
     extensions.injectPreCBORule(_ => SwapFileIndex)
+    extensions.injectPreCBORule(_ => PruneDeltaCommands)
     extensions.injectPreCBORule(_ => HideCachedEstimates)
     extensions.injectPreCBORule(_ => KeepRecursionStatic)
     extensions.injectPreCBORule(_ => KeepFilterOrder.Remember)
@@ -81,6 +85,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(_ => AlignSubqueryScans)
     extensions.injectPreCBORule(_ => KeepUsedFilters)
     extensions.injectPlannerStrategy(new Guards(_))
+    extensions.injectPlannerStrategy(_ => PruneIcebergCommands)
     extensions.injectColumnar(_ => RuntimeConditionsRule)
     extensions.injectColumnar(_ => KeepFilterOrder.Restore)
   }

@@ -38,6 +38,15 @@ private[formats] object Members {
     )
     .get(target)
 
+  /** Another instance of the class of `like`, made by its constructor with as many parameters. */
+  def make(like: AnyRef, arguments: AnyRef*): AnyRef = {
+    val constructors = like.getClass.getConstructors.filter(_.getParameterCount == arguments.size)
+    constructors.headOption
+      .getOrElse(throw new NoSuchMethodException(missing(like.getClass, "<init>")))
+      .newInstance(arguments: _*)
+      .asInstanceOf[AnyRef]
+  }
+
   /** The singleton of a Scala object. */
   def singleton(loader: ClassLoader, name: String): AnyRef =
     Class.forName(s"$name$$", true, loader).getField("MODULE$").get(null)

@@ -1,7 +1,6 @@
 package io.tamis.planning
 
 import io.tamis.conf.{Mode, TamisConf}
-import io.tamis.scan.TamisTable
 import io.tamis.wire.{ClusteredGoal, GoalReader}
 import scala.util.control.NonFatal
 
@@ -16,7 +15,7 @@ object Clustering {
   /** One flag per key. False if there are fewer than two files, if the answer is not known, or in
     * the mode `observe`, where nothing is pruned when the query runs.
     */
-  def of(table: TamisTable, conjuncts: Seq[Expression], keys: Seq[Expression]): Seq[Boolean] =
+  def of(table: PlannedFiles, conjuncts: Seq[Expression], keys: Seq[Expression]): Seq[Boolean] =
     if (
       keys.isEmpty || table.purpose.within.exists(_.count < 2) ||
       TamisConf.mode(SQLConf.get) != Mode.Apply

@@ -1,12 +1,14 @@
 package io.tamis.report
 
+import io.tamis.formats.delta.DeltaBatch
 import io.tamis.planning.{Decision, PlannedFiles}
 import io.tamis.rules.relations.SwapFileIndex
-import io.tamis.scan.TamisScanExec
+import io.tamis.scan.{TamisFileIndex, TamisScanExec}
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruning, Expression}
 import org.apache.spark.sql.execution._
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
 import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+import org.apache.spark.sql.execution.datasources.HadoopFsRelation
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 /** A scan of tamis in a physical plan.
@@ -51,7 +53,7 @@ object ScanNodes extends AdaptiveSparkPlanHelper {
         Seq(ScanNode(s.table, s.decision, conditions, read, b, above(b)))
       case f: FileSourceScanExec =>
         f.relation match {
-          case SwapFileIndex(index) =>
+          case DecidedFiles(index) =>
             val kept = index.decision.kept
             val conditions = RuntimeConditions.of(
               f.partitionFilters.filter(isDynamic),
@@ -68,6 +70,12 @@ object ScanNodes extends AdaptiveSparkPlanHelper {
         if (cached(plan)) of(plan, cached) else Nil
     }.flatten
     once(scans)(_.node)
+  }
+
+  /** The decision about the files of a V1 relation. */
+  private object DecidedFiles {
+    def unapply(relation: HadoopFsRelation): Option[TamisFileIndex] =
+      SwapFileIndex.unapply(relation).orElse(DeltaBatch.decided(relation))
   }
 
   private def isDynamic(e: Expression): Boolean = e.exists(_.isInstanceOf[DynamicPruning])

@@ -13,6 +13,7 @@ class RuleNamesSuite extends PlanSuite {
         "UseTamisTables",
         "UseRemoteTables",
         "SwapFileIndex",
+        "PruneDeltaCommands",
         "relations.HideCachedEstimates",
         "KeepRecursionStatic",
         "KeepFilterOrder.Remember",

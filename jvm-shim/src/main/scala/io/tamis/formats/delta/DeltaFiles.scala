@@ -1,27 +1,19 @@
 package io.tamis.formats.delta
 
 import io.tamis.formats.{FormatFailure, IndexedFiles, Members, SparkFiles}
-import io.tamis.listing.{Listing, RecordedFileIndex, TableSize}
-import io.tamis.wire.{DeltaSnapshot, Reason, Reasons}
+import io.tamis.listing.TableSize
+import io.tamis.wire.{Reason, Reasons}
 import java.lang.ref.SoftReference
 import java.util
 
 import scala.jdk.CollectionConverters._
 import scala.util.Try
 
-import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.datasources.{
-  FileIndex,
-  FileStatusWithMetadata,
-  HadoopFsRelation,
-  LogicalRelation,
-  PartitionDirectory
-}
+import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
-import org.apache.spark.sql.types.StructType
 
 /** A relation of Delta over the files that Delta has chosen for a query: every file of the version
   * that is read, except those that Delta's own data skipping has left out.
@@ -29,8 +21,8 @@ import org.apache.spark.sql.types.StructType
   * Delta chooses them in a rule of its own, before the rules of tamis if its extension is listed
   * first. The files are those that satisfy the filters and the LIMIT directly over the relation.
   *
-  * All members of Delta's classes are accessed here, by reflection: seen in Delta 4.4.0 for Spark
-  * 4.1.
+  * All members of Delta's classes are accessed in this package, by reflection: seen in Delta 4.4.0
+  * for Spark 4.1.
   */
 final class DeltaFiles private (private val relation: HadoopFsRelation) {
   private val index: FileIndex = relation.location
@@ -40,21 +32,6 @@ final class DeltaFiles private (private val relation: HadoopFsRelation) {
   private val addFiles: Seq[AnyRef] = Members.get[Seq[AnyRef]](scan, "files").distinct
   private val hasDeletionVectors: Boolean =
     addFiles.exists(Members.call(_, "deletionVector") != null)
-
-  private def directories: Seq[PartitionDirectory] =
-    if (relation.partitionSchema.isEmpty)
-      Seq(PartitionDirectory(InternalRow.empty, addFiles.map(status)))
-    else
-      addFiles
-        .groupBy(Members.get[Map[String, String]](_, "partitionValues"))
-        .toSeq
-        .map { case (values, files) =>
-          val row = Members.get[InternalRow](index, "getPartitionValuesRow", values)
-          PartitionDirectory(row, files.map(status))
-        }
-
-  private def status(addFile: AnyRef): FileStatusWithMetadata =
-    Members.get[FileStatusWithMetadata](index, "fileStatusWithMetadataFromAddFile", addFile)
 
   /** Why Spark's own Parquet reader may return other rows than Delta's reader; None: it does not.
     */
@@ -79,8 +56,8 @@ final class DeltaFiles private (private val relation: HadoopFsRelation) {
     .copy(location = recordedIndex, fileFormat = new ParquetFileFormat)(relation.sparkSession)
 
   private lazy val recordedIndex = {
-    val listing = Listing.of(directories, relation.partitionSchema).partOf(tableSize)
-    new RecordedFileIndex(relation.sparkSession, index.rootPaths, listing, deltaSnapshot)
+    val snapshot = Members.call(scan, "scannedSnapshot")
+    new DeltaListing(relation, addFiles).recordedIndex(snapshot, tableSize)
   }
 
   /** None if Delta has not counted the files of the version. */
@@ -90,23 +67,6 @@ final class DeltaFiles private (private val relation: HadoopFsRelation) {
       files <- Members.get[Option[Long]](total, "files")
       bytes <- Members.get[Option[Long]](total, "bytesCompressed")
     } yield TableSize(files, bytes)
-  }
-
-  private def deltaSnapshot: DeltaSnapshot = {
-    val snapshot = Members.call(scan, "scannedSnapshot")
-    val segment = Members.call(snapshot, "logSegment")
-    val checkpoint = Members.call(segment, "checkpointProvider")
-    def uris(files: AnyRef): Seq[String] =
-      files.asInstanceOf[Seq[FileStatus]].map(_.getPath.toUri.toString)
-    DeltaSnapshot(
-      Members.get[Long](snapshot, "version"),
-      Members.get[Path](snapshot, "dataPath").toUri.toString,
-      uris(Members.call(checkpoint, "topLevelFiles")),
-      uris(Members.call(segment, "deltas")),
-      Members.get[StructType](reader.metadata, "schema").json,
-      reader.columnMapping,
-      Members.get[Seq[String]](reader.metadata, "partitionColumns")
-    )
   }
 
   /** Delta's own plan for this relation if some of the files have deletion vectors: a filter over a

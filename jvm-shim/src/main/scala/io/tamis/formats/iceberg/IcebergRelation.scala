@@ -67,6 +67,13 @@ object IcebergRelation {
   /** Options of the reader that do not change which rows are read, or how. */
   private val Harmless = Set("path")
 
+  /** Metadata columns of rows that are read. Spark adds them to a relation in the query by which a
+    * command finds the files that it replaces; to queries of users it adds all, also `_deleted`,
+    * which shows deleted rows.
+    */
+  private val OfRows =
+    Set("_file", "_pos", "_spec_id", "_partition", "_row_id", "_last_updated_sequence_number")
+
   private def refusal(relation: DataSourceV2Relation, table: IcebergTable): Option[Reason] = {
     val options = new java.util.TreeSet(relation.options.keySet)
     options.removeIf(Harmless(_))
@@ -75,19 +82,22 @@ object IcebergRelation {
       .orElse(Option.when(!options.isEmpty) {
         Reasons("ICEBERG_READ_OPTIONS", "options" -> String.join(", ", options))
       })
-      .orElse(Option.when(!relation.output.forall(a => columns(a.name))) {
+      .orElse(Option.when(!relation.output.forall(a => columns(a.name) || OfRows(a.name))) {
         Reasons("ICEBERG_METADATA_COLUMNS")
       })
   }
 
-  private def filesOf(session: SparkSession, table: IcebergTable): Either[Reason, IcebergFiles] =
+  private[iceberg] def filesOf(
+      session: SparkSession,
+      table: IcebergTable
+  ): Either[Reason, IcebergFiles] =
     try IcebergFiles.of(session, table).left.map(unreadable)
     catch { case e: PlannerUnavailable => Left(unreadable(e.getMessage)) }
 
   private def unreadable(why: String): Reason = Reasons("ICEBERG_UNREADABLE", "error" -> why)
 
   /** The files as a relation of Spark, which only the planner looks at. */
-  private def asFiles(
+  private[iceberg] def asFiles(
       session: SparkSession,
       columns: StructType,
       files: IcebergFiles

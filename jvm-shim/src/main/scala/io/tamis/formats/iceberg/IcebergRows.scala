@@ -60,11 +60,11 @@ private[iceberg] final class IcebergRows(table: IcebergTable) extends Table with
       }
       val scan = builder.build()
       val kept = ofLocation.map(IcebergRows.predicate)
-      val chosen = IcebergRows.oncePerFile(IcebergScan.tasks(scan)).filter { task =>
-        val location = UTF8String.fromString(IcebergScan.location(IcebergScan.fileOf(task)))
+      val chosen = IcebergRows.oncePerFile(new IcebergTasks(scan).planned).filter { task =>
+        val location = UTF8String.fromString(IcebergTasks.locationOf(IcebergTasks.fileOf(task)))
         kept.forall(_.eval(InternalRow(location)))
       }
-      IcebergScan.reset(scan, chosen.map(table.withoutDeletes))
+      new IcebergTasks(scan).reset(chosen.map(table.withoutDeletes))
       scan
     }
   }
@@ -78,12 +78,12 @@ private[iceberg] object IcebergRows {
   /** The data files of the snapshot, each once, ordered by location. */
   def files(table: IcebergTable): Seq[AnyRef] = {
     val scan = table.newScanBuilder(CaseInsensitiveStringMap.empty).build()
-    oncePerFile(IcebergScan.tasks(scan)).map(IcebergScan.fileOf).sortBy(IcebergScan.location)
+    oncePerFile(new IcebergTasks(scan).planned).map(IcebergTasks.fileOf).sortBy(IcebergTasks.locationOf)
   }
 
   /** A file that a snapshot has twice is read once. */
   private def oncePerFile(tasks: Seq[AnyRef]): Seq[AnyRef] =
-    tasks.distinctBy(task => IcebergScan.location(IcebergScan.fileOf(task)))
+    tasks.distinctBy(task => IcebergTasks.locationOf(IcebergTasks.fileOf(task)))
 
   private def predicate(filter: Expression) = {
     val location = AttributeReference(File, StringType, nullable = false)()

@@ -1,12 +1,8 @@
 package io.tamis.formats.iceberg
 
-import io.tamis.formats.{FormatFailure, Members}
+import io.tamis.formats.FormatFailure
 import io.tamis.planning.FileSelection
 import io.tamis.scan.FilesScan
-import java.util
-
-import scala.jdk.CollectionConverters._
-import scala.util.Try
 
 import org.apache.spark.sql.connector.expressions.NamedReference
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
@@ -16,8 +12,8 @@ import org.apache.spark.sql.types.StructType
 
 /** Iceberg's own scan, confined to some files.
   *
-  * The tasks of Iceberg's scan are replaced by those of the kept files, as its own run-time filters
-  * do (`resetTasks` of SparkPartitioningAwareScan). Everything else is Iceberg's.
+  * The tasks of Iceberg's scan are replaced by those of the kept files. Everything else is
+  * Iceberg's.
   *
   * @param make
   *   makes Iceberg's scan of all files
@@ -30,12 +26,13 @@ private[iceberg] final class IcebergScan(
     atRunTime: Option[IcebergScan.AtRunTime] = None
 ) extends FilesScan {
   private lazy val ofIceberg: Scan = make()
+  private lazy val tasks = new IcebergTasks(ofIceberg)
 
   private lazy val confined: Scan = {
     atRunTime match {
       case None    => plan()
       case Some(d) =>
-        IcebergScan.reset(ofIceberg, d.planned)
+        tasks.reset(d.planned)
         // Iceberg groups the partitions of a join by what all its tasks have in common: fixed first
         partitioningOf(ofIceberg)
         if (d.left.count < kept.count) confine(d.left)
@@ -57,8 +54,8 @@ private[iceberg] final class IcebergScan(
 
   private def planManifests(): Unit = {
     val part = files.part(kept)
-    SomeManifests.tasks(Members.call(ofIceberg, "scan"), part.manifests).foreach { tasks =>
-      IcebergScan.reset(ofIceberg, tasks)
+    SomeManifests.tasks(Members.call(ofIceberg, "scan"), part.manifests).foreach { some =>
+      tasks.reset(some)
       ordinals = Some(part.ordinals)
     }
   }
@@ -66,18 +63,12 @@ private[iceberg] final class IcebergScan(
   /** Those of the files of the manifests that were planned; None: of all files. */
   private var ordinals: Option[IcebergFiles.Ordinals] = None
 
-  private def confine(to: FileSelection): Unit = {
-    val before = tasks
-    val surviving = before.filter(task => to.contains(ordinalOf(task)))
-    if (surviving.size < before.size) IcebergScan.reset(ofIceberg, surviving)
-  }
-
-  private def tasks: Seq[AnyRef] = IcebergScan.tasks(ofIceberg)
-  private def locationOf(task: AnyRef): String = IcebergScan.location(IcebergScan.fileOf(task))
+  private def confine(to: FileSelection): Unit =
+    tasks.keep(task => to.contains(ordinalOf(tasks.locationOf(task))))
 
   /** Filters that were proven for all files of the listing have left the plan. */
-  private def ordinalOf(task: AnyRef): Int = {
-    val (location, known) = (locationOf(task), ordinals.getOrElse(files.ordinals))
+  private def ordinalOf(location: String): Int = {
+    val known = ordinals.getOrElse(files.ordinals)
     if (!known.containsKey(location))
       throw new IllegalStateException(
         s"Iceberg reads $location of $name, which is not among the files of its " +
@@ -93,7 +84,7 @@ private[iceberg] final class IcebergScan(
   override def partitions: Array[InputPartition] = batch.planInputPartitions()
   override lazy val readers: PartitionReaderFactory = batch.createReaderFactory()
   override def metadata: Map[String, String] = Map("Format" -> "iceberg")
-  override def filesRead: Option[Int] = Some(tasks.map(locationOf).distinct.size)
+  override def filesRead: Option[Int] = Some(tasks.locations.size)
 
   override def partitioning: Partitioning = partitioningOf(confined)
 
@@ -122,7 +113,7 @@ private[iceberg] final class IcebergScan(
       columns.nonEmpty && columns.forall(names)
     }
     confined
-    new IcebergScan(name, files, kept, make, Some(IcebergScan.AtRunTime(left, own, tasks)))
+    new IcebergScan(name, files, kept, make, Some(IcebergScan.AtRunTime(left, own, tasks.planned)))
   }
 
   override def equals(other: Any): Boolean = other match {
@@ -150,24 +141,4 @@ private[iceberg] object IcebergScan {
       predicates: Seq[V2Predicate],
       planned: Seq[AnyRef]
   )
-
-  private val OfSpark = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
-  private val Tasks = "tasks"
-  private val Reset = "resetTasks"
-
-  /** The tasks of Iceberg's scan, one per file. */
-  def tasks(scan: Scan): Seq[AnyRef] =
-    Members.get[util.List[AnyRef]](scan, Tasks).asScala.toSeq
-
-  def reset(scan: Scan, to: Seq[AnyRef]): Unit =
-    Members.call(scan, Reset, new util.ArrayList(to.asJava)): Unit
-
-  def fileOf(task: AnyRef): AnyRef = Members.call(task, "file")
-  def location(file: AnyRef): String = Members.get[String](file, "location")
-
-  /** Whether this release of Iceberg has the members by which a scan is confined. */
-  def isKnown(loader: ClassLoader): Boolean = Try {
-    val scan = Class.forName(OfSpark, false, loader)
-    Members.has(scan, Tasks, 0) && Members.has(scan, Reset, 1)
-  }.getOrElse(false)
 }

@@ -89,7 +89,7 @@ private[iceberg] final class IcebergTable private (ofSpark: Table, table: AnyRef
       }
     constructor
       .newInstance(
-        IcebergScan.fileOf(task),
+        IcebergTasks.fileOf(task),
         java.lang.reflect.Array.newInstance(ofClass("DeleteFile"), 0),
         // a task has these as JSON, which tasks of one table share
         Members.field(task, "schemaString"),
@@ -122,7 +122,7 @@ private[iceberg] object IcebergTable {
       val inner = Members.call(table, "table")
       val kind = inner.getClass.getName
       if (kind != Base) Left(Reasons("ICEBERG_CATALOG_PLANS", "table" -> kind))
-      else if (!IcebergScan.isKnown(table.getClass.getClassLoader)) Left(unknownVersion)
+      else if (!IcebergTasks.areKnown(table.getClass.getClassLoader)) Left(unknownVersion)
       else Right(new IcebergTable(table, inner))
     } catch { case AnyFailure(_) => Left(unknownVersion) }
 

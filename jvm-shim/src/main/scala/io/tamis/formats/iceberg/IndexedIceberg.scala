@@ -33,7 +33,7 @@ private[iceberg] final class IndexedIceberg(
   override lazy val listing: Listing = {
     val files = if (table.isEmpty) Nil else IcebergRows.files(table)
     val listed = files.map { file =>
-      val path = new Path(IcebergScan.location(file))
+      val path = new Path(IcebergTasks.locationOf(file))
       val size = Members.get[Long](file, "fileSizeInBytes")
       FileStatusWithMetadata(new FileStatus(size, false, 0, 1, IndexedFiles.Unchanging, path))
     }

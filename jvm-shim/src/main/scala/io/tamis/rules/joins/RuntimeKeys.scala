@@ -31,7 +31,7 @@ import org.apache.spark.sql.internal.SQLConf
 object RuntimeKeys {
 
   /** Minimum ratio of the bytes that the pruned side reads to the bytes that the keys cost. */
-  private val Gain = 2
+  private[rules] val Gain = 2
 
   /** Returns `to` with conditions on its scans: their keys must be among the keys of `from`.
     * Returns `to` itself if no condition pays off.

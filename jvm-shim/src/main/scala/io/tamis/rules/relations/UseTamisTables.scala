@@ -1,6 +1,6 @@
 package io.tamis.rules.relations
 
-import io.tamis.formats.FormatFailure
+import io.tamis.formats.{FormatFailure, RowLevelTarget}
 import io.tamis.formats.delta.DeltaFiles
 import io.tamis.formats.iceberg.IcebergRelation
 import io.tamis.rules.goals.GoalRule
@@ -19,7 +19,7 @@ class UseTamisTables(session: SparkSession) extends GoalRule {
   override protected def isOn(conf: SQLConf): Boolean = true
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan =
-    if (Eligibility.isRowLevelWrite(plan)) plan
+    if (Eligibility.isRowLevelWrite(plan) && !RowLevelTarget.isIn(plan)) plan
     else
       plan.transformDown {
         case FileRelation(relation, files) if Eligibility.refusal(relation).isEmpty =>

@@ -1,0 +1,69 @@
+package io.tamis.formats.delta
+
+import io.tamis.formats.Members
+import io.tamis.listing.{Listing, RecordedFileIndex, TableSize}
+import io.tamis.wire.DeltaSnapshot
+
+import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.execution.datasources.{
+  FileStatusWithMetadata,
+  HadoopFsRelation,
+  PartitionDirectory
+}
+import org.apache.spark.sql.types.StructType
+
+/** The files that a file index of Delta lists, with the log that records their statistics.
+  *
+  * @param relation
+  *   its location is a file index of Delta
+  * @param addFiles
+  *   Delta's entries for the files, each once
+  */
+private[delta] final class DeltaListing(relation: HadoopFsRelation, addFiles: Seq[AnyRef]) {
+  private val index = relation.location
+
+  def recordedIndex(snapshot: AnyRef, tableSize: Option[TableSize]): RecordedFileIndex = {
+    val listing = Listing.of(directories, relation.partitionSchema).partOf(tableSize)
+    new RecordedFileIndex(
+      relation.sparkSession,
+      index.rootPaths,
+      listing,
+      DeltaListing.snapshot(snapshot, new DeltaReader(relation.fileFormat))
+    )
+  }
+
+  private def directories: Seq[PartitionDirectory] =
+    if (relation.partitionSchema.isEmpty)
+      Seq(PartitionDirectory(InternalRow.empty, addFiles.map(status)))
+    else
+      addFiles
+        .groupBy(Members.get[Map[String, String]](_, "partitionValues"))
+        .toSeq
+        .map { case (values, files) =>
+          val row = Members.get[InternalRow](index, "getPartitionValuesRow", values)
+          PartitionDirectory(row, files.map(status))
+        }
+
+  def status(addFile: AnyRef): FileStatusWithMetadata =
+    Members.get[FileStatusWithMetadata](index, "fileStatusWithMetadataFromAddFile", addFile)
+}
+
+private object DeltaListing {
+
+  private def snapshot(of: AnyRef, reader: DeltaReader): DeltaSnapshot = {
+    val segment = Members.call(of, "logSegment")
+    val checkpoint = Members.call(segment, "checkpointProvider")
+    def uris(files: AnyRef): Seq[String] =
+      files.asInstanceOf[Seq[FileStatus]].map(_.getPath.toUri.toString)
+    DeltaSnapshot(
+      Members.get[Long](of, "version"),
+      Members.get[Path](of, "dataPath").toUri.toString,
+      uris(Members.call(checkpoint, "topLevelFiles")),
+      uris(Members.call(segment, "deltas")),
+      Members.get[StructType](reader.metadata, "schema").json,
+      reader.columnMapping,
+      Members.get[Seq[String]](reader.metadata, "partitionColumns")
+    )
+  }
+}

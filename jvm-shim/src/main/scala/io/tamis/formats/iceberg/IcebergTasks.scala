@@ -1,0 +1,47 @@
+package io.tamis.formats.iceberg
+
+import io.tamis.formats.Members
+import java.util
+
+import scala.jdk.CollectionConverters._
+import scala.util.Try
+
+import org.apache.spark.sql.connector.read.Scan
+
+/** The tasks of a scan of Iceberg, each of which reads a part of a file. They are replaced as
+  * Iceberg's own run-time filters replace them (`resetTasks` of SparkPartitioningAwareScan).
+  */
+private[iceberg] final class IcebergTasks(scan: Scan) {
+
+  def planned: Seq[AnyRef] =
+    Members.get[util.List[AnyRef]](scan, IcebergTasks.Tasks).asScala.toSeq
+
+  /** The files that they read. */
+  def locations: Seq[String] = planned.map(locationOf).distinct
+
+  def locationOf(task: AnyRef): String = IcebergTasks.locationOf(IcebergTasks.fileOf(task))
+
+  def keep(isKept: AnyRef => Boolean): Unit = {
+    val before = planned
+    val surviving = before.filter(isKept)
+    if (surviving.size < before.size) reset(surviving)
+  }
+
+  def reset(to: Seq[AnyRef]): Unit =
+    Members.call(scan, IcebergTasks.Reset, new util.ArrayList(to.asJava)): Unit
+}
+
+private[iceberg] object IcebergTasks {
+  val OfSpark = "org.apache.iceberg.spark.source.SparkBatchQueryScan"
+  private val Tasks = "tasks"
+  private val Reset = "resetTasks"
+
+  def fileOf(task: AnyRef): AnyRef = Members.call(task, "file")
+  def locationOf(file: AnyRef): String = Members.get[String](file, "location")
+
+  /** Whether this release of Iceberg has the members by which a scan is confined. */
+  def areKnown(loader: ClassLoader): Boolean = Try {
+    val scan = Class.forName(OfSpark, false, loader)
+    Members.has(scan, Tasks, 0) && Members.has(scan, Reset, 1)
+  }.getOrElse(false)
+}

@@ -1,0 +1,158 @@
+"""MERGE over Delta and Iceberg tables while another session commits, with tamis and without.
+
+    python tests/formats/conflicts.py
+
+The source of the MERGE waits until the other session has committed, so that the two always overlap.
+With tamis, a MERGE must fail in the same cases as without: where tamis reads fewer files, a commit to
+the other files still counts. If it succeeds, the table must hold the same rows.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "python")]
+
+from tests.differential.queries import confs_of_formats, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_MERGE: Final = (
+    "MERGE INTO {t} t USING (SELECT waiting(a) a, b FROM VALUES (450L, 7) v(a, b)) s ON t.id = s.a "
+    "AND t.id * 2 >= 800 WHEN MATCHED THEN UPDATE SET k = b"
+)
+#: Only the file with the ids from 400 on has a match, and only it is read with tamis.
+_COMMITS: Final = {
+    "append of a row that matches": "INSERT INTO {t} VALUES (450, 1, 'new')",
+    "append elsewhere": "INSERT INTO {t} VALUES (9000, 1, 'new')",
+    "delete in a file that is not read": "DELETE FROM {t} WHERE id = 7",
+    "delete in the file with the match": "DELETE FROM {t} WHERE id = 420",
+    "update of the match": "UPDATE {t} SET s = 'changed' WHERE id = 450",
+}
+_TABLES: Final = {
+    "delta": "USING delta TBLPROPERTIES ('delta.isolationLevel' = 'Serializable')",
+    "delta with vectors": "USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+    "merge-on-read": "USING iceberg TBLPROPERTIES ('format-version' = '2', "
+    "'write.merge.mode' = 'merge-on-read', 'write.delete.mode' = 'merge-on-read')",
+    "copy-on-write": "USING iceberg TBLPROPERTIES ('format-version' = '2')",
+}
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The result of a MERGE.
+
+    Attributes:
+        error: The class of its error; empty if it succeeded.
+        rows: The rows of the table afterwards.
+    """
+
+    error: str
+    rows: tuple[str, ...]
+
+
+def _class_of(error: Exception) -> str:
+    """Return the innermost class of a conflict, or the beginning of another error."""
+    known = ("ConcurrentAppend", "ConcurrentDeleteRead", "ConcurrentDeleteDelete", "Conflicting")
+    found = [
+        *(name for name in known if name in str(error)),
+        *(text for text in ("Found conflicting files", "conflicting delete") if text in str(error)),
+    ]
+    return " ".join(found) or str(error)[:300]
+
+
+def outcome(
+    spark: SparkSession, other: SparkSession, clauses: str, commit: str, folder: Path
+) -> Outcome:
+    """Run the MERGE while the other session commits.
+
+    Args:
+        spark: The session of the MERGE.
+        other: The session of the commit.
+        clauses: The clauses of CREATE TABLE.
+        commit: The statement of the other session.
+        folder: A folder for the files by which both wait for each other.
+    """
+    table = "ice.db.conflicts" if "iceberg" in clauses else "conflicts"
+    other.sql(f"DROP TABLE IF EXISTS {table}")
+    other.sql(f"CREATE TABLE {table} (id BIGINT, k INT, s STRING) {clauses}")
+    other.sql(
+        f"INSERT INTO {table} SELECT /*+ REPARTITION_BY_RANGE(5, id) */ id, CAST(id % 7 AS INT), "
+        "concat('text ', id) FROM range(0, 500)"
+    )
+    reached, committed = folder / "reached", folder / "committed"
+    for file in (reached, committed):
+        file.unlink(missing_ok=True)
+
+    def waiting(key: int) -> int:
+        reached.touch()
+        deadline = time.monotonic() + 120
+        while not committed.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        return key
+
+    spark.udf.register("waiting", waiting, "bigint")
+    errors: list[str] = []
+
+    def merge() -> None:
+        try:
+            spark.sql(_MERGE.replace("{t}", table)).collect()
+        except Exception as error:
+            errors.append(_class_of(error))
+
+    thread = threading.Thread(target=merge)
+    thread.start()
+    deadline = time.monotonic() + 120
+    while not reached.exists() and thread.is_alive() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert reached.exists(), errors
+    other.sql(commit.replace("{t}", table)).collect()
+    committed.touch()
+    thread.join()
+    other.sql(f"REFRESH TABLE {table}")
+    rows = sorted(repr(tuple(row)) for row in other.table(table).collect())
+    return Outcome("".join(errors), tuple(rows))
+
+
+def main() -> int:
+    """Run the command line."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--table", choices=list(_TABLES), action="append")
+    arguments = parser.parse_args()
+    differences = conflicts = 0
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
+        fresh = "spark.sql.catalog.ice.cache-enabled=false"
+        spark = session(folder, "local[2]", [*confs_of_formats(folder), fresh])
+        other = spark.newSession()
+        other.conf.set("spark.tamis.enabled", "false")
+        for table in arguments.table or _TABLES:
+            for name, commit in _COMMITS.items():
+                outcomes = []
+                for enabled in ("false", "true"):
+                    spark.conf.set("spark.tamis.enabled", enabled)
+                    outcomes.append(outcome(spark, other, _TABLES[table], commit, folder))
+                off, on = outcomes
+                conflicts += off.error != ""
+                print(f"{table}, {name}: {off.error or 'no conflict'}", flush=True)
+                if on != off:
+                    differences += 1
+                    print(
+                        f"with tamis: {on.error or 'no conflict'}, {set(on.rows) ^ set(off.rows)}"
+                    )
+        spark.stop()
+    print(f"{conflicts} conflicts, {differences} differences")
+    return 1 if differences or not conflicts else 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

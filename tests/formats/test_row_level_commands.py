@@ -1,0 +1,135 @@
+"""MERGE, UPDATE and DELETE read only the files that can hold matching rows.
+
+For longer than a test: `python tests/formats/random_commands.py --seed 7 --count 300` and
+`python tests/formats/conflicts.py`.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+from tests.formats.commands import checked
+from tests.formats.tables import fill
+from tests.launch.statements import OFF, Statements
+
+pytestmark = pytest.mark.spark
+
+MODES = "'write.delete.mode' = '{0}', 'write.update.mode' = '{0}', 'write.merge.mode' = '{0}'"
+TABLES = {
+    "delta": "USING delta",
+    "delta_vectors": "USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true', "
+    "'delta.columnMapping.mode' = 'name')",
+    "ice.db.deletes": f"USING iceberg TBLPROPERTIES ({MODES.format('merge-on-read')})",
+    "ice.db.copies": f"USING iceberg TBLPROPERTIES ({MODES.format('copy-on-write')})",
+}
+VALUES = "(SELECT * FROM VALUES ({}L, 100), (9999L, 200) v(a, b)) s"
+UPDATES = "(SELECT * FROM updates WHERE a + 1 = {}) s"
+MATCHED = "WHEN MATCHED THEN UPDATE SET k = b"
+INSERTED = "WHEN NOT MATCHED THEN INSERT (id, k, s, d) VALUES (a, b, NULL, NULL)"
+
+
+def table(formats: Statements, name: str, clauses: str, files: int = 5) -> str:
+    """Create a table with a file of 100 rows for each hundred of `id`; return its name."""
+    formats.sql(f"DROP TABLE IF EXISTS {name}")
+    formats.sql(f"CREATE TABLE {name} (id BIGINT, k INT, s STRING, d DATE) {clauses}")
+    fill(formats, name, 0, files)
+    return name
+
+
+def lose_file(formats: Statements, name: str, key: int) -> None:
+    """Remove the file with this id: whatever opens it fails."""
+    column = "_file" if name.startswith("ice.") else "_metadata.file_path"
+    (row,) = formats.sql(f"SELECT {column} FROM {name} WHERE id = {key}", **OFF).rows
+    (uri,) = ast.literal_eval(row)
+    Path(uri.removeprefix("file://").removeprefix("file:")).unlink()
+
+
+@pytest.mark.parametrize("name", list(TABLES))
+def test_files_without_a_match_are_not_opened(formats: Statements, name: str) -> None:
+    table(formats, name, TABLES[name])
+    formats.sql("DROP TABLE IF EXISTS updates")
+    formats.sql("CREATE TABLE updates USING parquet AS SELECT id a, 100 b FROM range(0, 900, 1, 9)")
+    lose_file(formats, name, 7)
+    for statement, changed in [
+        (f"DELETE FROM {name} WHERE id * 2 = 300", "id = 150"),
+        (f"UPDATE {name} SET k = 100 WHERE id * 2 = 302", "id = 151 AND k <> 100"),
+        (f"MERGE INTO {name} t USING {VALUES.format(252)} ON t.id = s.a {MATCHED} {INSERTED}",
+         "id = 252 AND k <> 100"),
+        (f"MERGE INTO {name} t USING {UPDATES.format(254)} ON t.id = s.a {MATCHED}",
+         "id = 253 AND k <> 100"),
+        (f"MERGE INTO {name} t USING {VALUES.format(254)} ON t.id = s.a + 0 * t.k "
+         f"AND t.id * 2 > 400 WHEN MATCHED THEN DELETE", "id = 254"),
+        (f"MERGE INTO {name} t USING {VALUES.format(9998)} ON t.id = s.a AND t.id * 2 > 400 "
+         f"{INSERTED}", "id = 0"),
+    ]:  # fmt: skip
+        with pytest.raises(AssertionError, match=r"FILE_NOT_EXIST|NotFoundException"):
+            formats.sql(statement, **OFF)
+        assert formats.sql(statement).warnings == [], statement
+        assert formats.sql(f"SELECT * FROM {name} WHERE id >= 100 AND {changed}").rows == []
+    formats.same(f"SELECT * FROM {name} WHERE id >= 100")
+    (count,) = formats.sql(f"SELECT count(*) FROM {name} WHERE id >= 100", **OFF).rows
+    assert ast.literal_eval(count) == (400,)  # two deleted, two inserted
+
+
+def test_nothing_is_left_out_for_rows_without_a_source(formats: Statements) -> None:
+    """NOT MATCHED BY SOURCE changes rows that match nothing."""
+    for name in ("delta", "ice.db.deletes"):
+        table(formats, name, TABLES[name])
+        formats.sql(
+            f"MERGE INTO {name} t USING {VALUES.format(250)} ON t.id = s.a AND t.id * 2 > 400 "
+            f"{MATCHED} WHEN NOT MATCHED BY SOURCE AND t.id < 50 THEN DELETE"
+        )
+        found = formats.sql(f"SELECT min(id), count(*), max(k) FROM {name}", **OFF)
+        assert found.rows == ["(50, 450, 100)"]
+
+
+def test_a_row_that_matches_twice_is_an_error(formats: Statements) -> None:
+    twice = "(SELECT * FROM VALUES (250L, 1), (250L, 2) v(a, b)) s"
+    for name in ("delta", "ice.db.deletes"):
+        table(formats, name, TABLES[name])
+        for confs in ({}, OFF):
+            with pytest.raises(AssertionError, match=r"MULTIPLE_SOURCE_ROW|CARDINALITY_VIOLATION"):
+                formats.sql(f"MERGE INTO {name} t USING {twice} ON t.id = s.a {MATCHED}", **confs)
+
+
+def test_source_rows_are_counted_where_no_file_can_match(formats: Statements) -> None:
+    counts = []
+    for confs in ({}, OFF):
+        name = table(formats, "counted", TABLES["delta"])
+        formats.sql(
+            f"MERGE INTO {name} t USING {VALUES.format(9000)} ON t.id = s.a {MATCHED} {INSERTED}",
+            **confs,
+        )
+        counts.append(formats.sql(f"DESCRIBE HISTORY {name} LIMIT 1").rows)
+    assert all("'numSourceRows': '2'" in rows[0] for rows in counts), counts
+
+
+def test_errors_of_rows_are_raised(formats: Statements) -> None:
+    """A file in which a condition may raise an error is read."""
+    for name in ("delta", "ice.db.deletes"):
+        table(formats, name, TABLES[name])
+        for confs in ({}, OFF):
+            with pytest.raises(AssertionError, match="DIVIDE_BY_ZERO"):
+                formats.sql(f"DELETE FROM {name} WHERE 10 / (id - 7) > 100", **confs)
+
+
+def test_commands_can_be_left_to_the_formats(formats: Statements) -> None:
+    name = table(formats, "delta", TABLES["delta"])
+    lose_file(formats, name, 7)
+    off = {"spark.tamis.commands.enabled": "false"}
+    with pytest.raises(AssertionError, match="FILE_NOT_EXIST"):
+        formats.sql(f"DELETE FROM {name} WHERE id * 2 = 300", **off)
+    with pytest.raises(AssertionError, match="FILE_NOT_EXIST"):
+        formats.sql(f"DELETE FROM {name} WHERE id * 2 = 300", **{"spark.tamis.mode": "observe"})
+
+
+def test_random_commands_have_the_same_effect(tmp_path: Path, repository: Path) -> None:
+    checked(repository, tmp_path, "tests/formats/random_commands.py", "--seed=1", "--count=12")
+
+
+def test_conflicts_are_detected_as_without_tamis(tmp_path: Path, repository: Path) -> None:
+    tables = ("--table=delta", "--table=merge-on-read")
+    checked(repository, tmp_path, "tests/formats/conflicts.py", *tables)
