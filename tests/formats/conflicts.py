@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -31,14 +31,14 @@ _MERGE: Final = (
     "AND t.id * 2 >= 800 WHEN MATCHED THEN UPDATE SET k = b"
 )
 #: Only the file with the ids from 400 on has a match, and only it is read with tamis.
-_COMMITS: Final = {
+COMMITS: Final = {
     "append of a row that matches": "INSERT INTO {t} VALUES (450, 1, 'new')",
     "append elsewhere": "INSERT INTO {t} VALUES (9000, 1, 'new')",
     "delete in a file that is not read": "DELETE FROM {t} WHERE id = 7",
     "delete in the file with the match": "DELETE FROM {t} WHERE id = 420",
     "update of the match": "UPDATE {t} SET s = 'changed' WHERE id = 450",
 }
-_TABLES: Final = {
+TABLES: Final = {
     "delta": "USING delta TBLPROPERTIES ('delta.isolationLevel' = 'Serializable')",
     "delta with vectors": "USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
     "merge-on-read": "USING iceberg TBLPROPERTIES ('format-version' = '2', "
@@ -123,35 +123,60 @@ def outcome(
     return Outcome("".join(errors), tuple(rows))
 
 
+@dataclass
+class Tally:
+    """The result of a run.
+
+    Attributes:
+        found: The error of the MERGE without tamis, for each table and commit; empty: none.
+        differences: Where the result with tamis was another.
+    """
+
+    found: dict[str, str] = field(default_factory=dict)
+    differences: list[str] = field(default_factory=list)
+
+
+def run(spark: SparkSession, folder: Path, tables: list[str], commits: list[str]) -> Tally:
+    """Compare what happens to a MERGE with tamis and without.
+
+    Args:
+        spark: A session with tamis, Delta and Iceberg.
+        folder: An empty folder.
+        tables: Keys of `TABLES`.
+        commits: Keys of `COMMITS`.
+    """
+    tally = Tally()
+    other = spark.newSession()
+    for of in (spark, other):
+        of.conf.set("spark.sql.catalog.ice.cache-enabled", "false")  # it sees commits of the other
+    other.conf.set("spark.tamis.enabled", "false")
+    for table in tables:
+        for commit in commits:
+            outcomes = []
+            for enabled in ("false", "true"):
+                spark.conf.set("spark.tamis.enabled", enabled)
+                outcomes.append(outcome(spark, other, TABLES[table], COMMITS[commit], folder))
+            off, on = outcomes
+            tally.found[f"{table}, {commit}"] = off.error
+            if on != off:
+                text = f"{on.error or 'no conflict'}, {set(on.rows) ^ set(off.rows)}"
+                tally.differences.append(f"{table}, {commit}: {off.error}; with tamis: {text}")
+            print(f"{table}, {commit}: {off.error or 'no conflict'}", flush=True)
+    return tally
+
+
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--table", choices=list(_TABLES), action="append")
+    parser.add_argument("--table", choices=list(TABLES), action="append")
     arguments = parser.parse_args()
-    differences = conflicts = 0
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        fresh = "spark.sql.catalog.ice.cache-enabled=false"
-        spark = session(folder, "local[2]", [*confs_of_formats(folder), fresh])
-        other = spark.newSession()
-        other.conf.set("spark.tamis.enabled", "false")
-        for table in arguments.table or _TABLES:
-            for name, commit in _COMMITS.items():
-                outcomes = []
-                for enabled in ("false", "true"):
-                    spark.conf.set("spark.tamis.enabled", enabled)
-                    outcomes.append(outcome(spark, other, _TABLES[table], commit, folder))
-                off, on = outcomes
-                conflicts += off.error != ""
-                print(f"{table}, {name}: {off.error or 'no conflict'}", flush=True)
-                if on != off:
-                    differences += 1
-                    print(
-                        f"with tamis: {on.error or 'no conflict'}, {set(on.rows) ^ set(off.rows)}"
-                    )
+        spark = session(folder, "local[2]", confs_of_formats(folder))
+        tally = run(spark, folder, arguments.table or list(TABLES), list(COMMITS))
         spark.stop()
-    print(f"{conflicts} conflicts, {differences} differences")
-    return 1 if differences or not conflicts else 0
+    print("\n".join(tally.differences))
+    return 1 if tally.differences or not any(tally.found.values()) else 0
 
 
 if __name__ == "__main__":

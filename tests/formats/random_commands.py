@@ -223,20 +223,27 @@ def _round(spark: SparkSession, plain: SparkSession, label: str, kind: str, tall
             return
 
 
-def run(spark: SparkSession, seed: int, count: int) -> Tally:
+def run(spark: SparkSession, folder: Path, seed: int, count: int) -> Tally:
     """Compare at least this many commands.
 
     Args:
         spark: A session with tamis, Delta and Iceberg.
+        folder: An empty folder for the history.
         seed: The seed of tables and commands.
         count: How many commands.
     """
     tally = Tally()
     plain = spark.newSession()
     for of, enabled in ((spark, "true"), (plain, "false")):
-        of.conf.set("spark.tamis.enabled", enabled)
-        of.conf.set("spark.sql.codegen.wholeStage", "false")
-        of.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+        for key, value in {
+            "spark.tamis.enabled": enabled,
+            "spark.tamis.history.enabled": "true",
+            "spark.tamis.history.location": str(folder),
+            "spark.sql.codegen.wholeStage": "false",
+            "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+            "spark.sql.catalog.ice.cache-enabled": "false",  # each session sees new tables
+        }.items():
+            of.conf.set(key, value)
     plain.sql("DROP TABLE IF EXISTS updates")
     plain.sql(
         "CREATE TABLE updates USING parquet AS SELECT id a, CAST(id % 5 AS INT) b, "
@@ -267,10 +274,8 @@ def main() -> int:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        history = {"enabled": "true", "location": str(folder / "history")}
-        confs = [f"spark.tamis.history.{key}={value}" for key, value in history.items()]
-        spark = session(folder, "local[2]", [*confs_of_formats(folder), *confs])
-        tally = run(spark, arguments.seed, arguments.count)
+        spark = session(folder, "local[2]", confs_of_formats(folder))
+        tally = run(spark, folder / "history", arguments.seed, arguments.count)
         spark.stop()
     print(tally)
     return 1 if tally.differences or not tally.changes or not tally.files_total else 0

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.commands import checked
 from tests.formats.tables import fill
 from tests.launch.statements import OFF, Statements
 
@@ -126,10 +125,23 @@ def test_commands_can_be_left_to_the_formats(formats: Statements) -> None:
         formats.sql(f"DELETE FROM {name} WHERE id * 2 = 300", **{"spark.tamis.mode": "observe"})
 
 
-def test_random_commands_have_the_same_effect(tmp_path: Path, repository: Path) -> None:
-    checked(repository, tmp_path, "tests/formats/random_commands.py", "--seed=1", "--count=12")
+def test_random_commands_have_the_same_effect(formats: Statements, tmp_path: Path) -> None:
+    tally = formats.function(
+        "tests.formats.random_commands:run", folder=str(tmp_path), seed=1, count=12
+    )
+    assert tally["differences"] == []
+    assert tally["changes"] > 0
+    assert 0 < tally["files_kept"] < tally["files_total"]
 
 
-def test_conflicts_are_detected_as_without_tamis(tmp_path: Path, repository: Path) -> None:
-    tables = ("--table=delta", "--table=merge-on-read")
-    checked(repository, tmp_path, "tests/formats/conflicts.py", *tables)
+def test_conflicts_are_detected_as_without_tamis(formats: Statements, tmp_path: Path) -> None:
+    """Also those with commits to files that are not read with tamis."""
+    elsewhere = "delete in a file that is not read"
+    commits = ["append of a row that matches", "append elsewhere", elsewhere]
+    tables = ["delta", "merge-on-read"]
+    tally = formats.function(
+        "tests.formats.conflicts:run", folder=str(tmp_path), tables=tables, commits=commits
+    )
+    assert tally["differences"] == []
+    assert tally["found"][f"delta, {elsewhere}"]
+    assert tally["found"]["merge-on-read, append of a row that matches"]
