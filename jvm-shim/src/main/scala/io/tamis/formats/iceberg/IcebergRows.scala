@@ -78,7 +78,9 @@ private[iceberg] object IcebergRows {
   /** The data files of the snapshot, each once, ordered by location. */
   def files(table: IcebergTable): Seq[AnyRef] = {
     val scan = table.newScanBuilder(CaseInsensitiveStringMap.empty).build()
-    oncePerFile(new IcebergTasks(scan).planned).map(IcebergTasks.fileOf).sortBy(IcebergTasks.locationOf)
+    oncePerFile(new IcebergTasks(scan).planned)
+      .map(IcebergTasks.fileOf)
+      .sortBy(IcebergTasks.locationOf)
   }
 
   /** A file that a snapshot has twice is read once. */

@@ -1,6 +1,6 @@
 package io.tamis.formats.iceberg
 
-import io.tamis.formats.FormatFailure
+import io.tamis.formats.{FormatFailure, Members}
 import io.tamis.planning.FileSelection
 import io.tamis.scan.FilesScan
 
