@@ -24,6 +24,8 @@ TABLES = {
     "ice.db.deletes": f"USING iceberg TBLPROPERTIES ({MODES.format('merge-on-read')})",
     "ice.db.copies": f"USING iceberg TBLPROPERTIES ({MODES.format('copy-on-write')})",
 }
+#: The errors of a file that does not exist.
+MISSING = r"FILE_NOT_EXIST|NotFoundException"
 VALUES = "(SELECT * FROM VALUES ({}L, 100), (9999L, 200) v(a, b)) s"
 UPDATES = "(SELECT * FROM updates WHERE a + 1 = {}) s"
 MATCHED = "WHEN MATCHED THEN UPDATE SET k = b"
@@ -64,7 +66,7 @@ def test_files_without_a_match_are_not_opened(formats: Statements, name: str) ->
         (f"MERGE INTO {name} t USING {VALUES.format(9998)} ON t.id = s.a AND t.id * 2 > 400 "
          f"{INSERTED}", "id = 0"),
     ]:  # fmt: skip
-        with pytest.raises(AssertionError, match=r"FILE_NOT_EXIST|NotFoundException"):
+        with pytest.raises(AssertionError, match=MISSING):
             formats.sql(statement, **OFF)
         assert formats.sql(statement).warnings == [], statement
         assert formats.sql(f"SELECT * FROM {name} WHERE id >= 100 AND {changed}").rows == []
@@ -115,14 +117,13 @@ def test_errors_of_rows_are_raised(formats: Statements) -> None:
                 formats.sql(f"DELETE FROM {name} WHERE 10 / (id - 7) > 100", **confs)
 
 
-def test_commands_can_be_left_to_the_formats(formats: Statements) -> None:
-    name = table(formats, "delta", TABLES["delta"])
+@pytest.mark.parametrize("name", ["delta", "ice.db.deletes"])
+def test_commands_can_be_left_to_the_formats(formats: Statements, name: str) -> None:
+    table(formats, name, TABLES[name])
     lose_file(formats, name, 7)
-    off = {"spark.tamis.commands.enabled": "false"}
-    with pytest.raises(AssertionError, match="FILE_NOT_EXIST"):
-        formats.sql(f"DELETE FROM {name} WHERE id * 2 = 300", **off)
-    with pytest.raises(AssertionError, match="FILE_NOT_EXIST"):
-        formats.sql(f"DELETE FROM {name} WHERE id * 2 = 300", **{"spark.tamis.mode": "observe"})
+    for confs in ({"spark.tamis.commands.enabled": "false"}, {"spark.tamis.mode": "observe"}):
+        with pytest.raises(AssertionError, match=MISSING):
+            formats.sql(f"DELETE FROM {name} WHERE id * 2 = 300", **confs)
 
 
 def test_random_commands_have_the_same_effect(formats: Statements, tmp_path: Path) -> None:
