@@ -187,9 +187,19 @@ class _Writer:
             return rng.choice(self.table.maintenance())
         oldest = max(0, self.next_pair - _MOST_PAIRS)
         low = rng.randrange(oldest, self.next_pair)
-        pairs = f"pair BETWEEN {low} AND {low + rng.choice([0, 3, 60])}"
+        last = low + rng.choice([0, 3, 60])
+        # only tamis prunes by the second one
+        pairs = rng.choice(
+            [f"pair BETWEEN {low} AND {last}", f"pair * 3 >= {low * 3} AND pair * 3 <= {last * 3}"]
+        )
         # of distinct pairs, so that a row of the table matches once
-        source = f"SELECT DISTINCT pair FROM {name} WHERE {pairs}"
+        keys = ", ".join(f"({key}L)" for key in {low, low + 2, last})
+        source = rng.choice(
+            [
+                f"SELECT DISTINCT pair FROM {name} WHERE {pairs}",
+                f"SELECT * FROM VALUES {keys} v(pair)",
+            ]
+        )
         return rng.choice(
             [
                 f"DELETE FROM {name} WHERE pair < {oldest} OR {pairs} AND pair % 3 = 1",

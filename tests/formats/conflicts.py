@@ -27,23 +27,35 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _MERGE: Final = (
-    "MERGE INTO {t} t USING (SELECT waiting(a) a, b FROM VALUES (450L, 7) v(a, b)) s ON t.id = s.a "
-    "AND t.id * 2 >= 800 WHEN MATCHED THEN UPDATE SET k = b"
+    "MERGE INTO {t} t USING (SELECT waiting(a) a FROM VALUES (450L) v(a)) s ON t.id = s.a "
+    "AND t.id * 2 >= 800 {and} WHEN MATCHED THEN UPDATE SET s = 'merged'"
 )
 #: Only the file with the ids from 400 on has a match, and only it is read with tamis.
 COMMITS: Final = {
-    "append of a row that matches": "INSERT INTO {t} VALUES (450, 1, 'new')",
-    "append elsewhere": "INSERT INTO {t} VALUES (9000, 1, 'new')",
+    "append of a row that matches": "INSERT INTO {t} VALUES (450, 4, 'new')",
+    "append elsewhere": "INSERT INTO {t} VALUES (9000, 90, 'new')",
     "delete in a file that is not read": "DELETE FROM {t} WHERE id = 7",
     "delete in the file with the match": "DELETE FROM {t} WHERE id = 420",
     "update of the match": "UPDATE {t} SET s = 'changed' WHERE id = 450",
 }
+#: The clauses of CREATE TABLE, and of the condition of the MERGE.
 TABLES: Final = {
-    "delta": "USING delta TBLPROPERTIES ('delta.isolationLevel' = 'Serializable')",
-    "delta with vectors": "USING delta TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
-    "merge-on-read": "USING iceberg TBLPROPERTIES ('format-version' = '2', "
-    "'write.merge.mode' = 'merge-on-read', 'write.delete.mode' = 'merge-on-read')",
-    "copy-on-write": "USING iceberg TBLPROPERTIES ('format-version' = '2')",
+    "delta": ("USING delta", ""),
+    "delta with partitions": (
+        "USING delta PARTITIONED BY (k) TBLPROPERTIES ('delta.enableDeletionVectors' = 'true')",
+        "AND t.k IN (3, 4)",
+    ),
+    "merge-on-read": (
+        "USING iceberg TBLPROPERTIES ('format-version' = '2', "
+        "'write.merge.mode' = 'merge-on-read', 'write.delete.mode' = 'merge-on-read')",
+        "",
+    ),
+    "copy-on-write": ("USING iceberg TBLPROPERTIES ('format-version' = '2')", ""),
+    "snapshot isolation": (
+        "USING iceberg TBLPROPERTIES ('format-version' = '3', 'write.merge.mode' = 'merge-on-read', "
+        "'write.merge.isolation-level' = 'snapshot')",
+        "",
+    ),
 }
 
 
@@ -62,32 +74,35 @@ class Outcome:
 
 def _class_of(error: Exception) -> str:
     """Return the innermost class of a conflict, or the beginning of another error."""
-    known = ("ConcurrentAppend", "ConcurrentDeleteRead", "ConcurrentDeleteDelete", "Conflicting")
-    found = [
-        *(name for name in known if name in str(error)),
-        *(text for text in ("Found conflicting files", "conflicting delete") if text in str(error)),
-    ]
-    return " ".join(found) or str(error)[:300]
+    known = (
+        "ConcurrentAppend",
+        "ConcurrentDelete",
+        "Found conflicting",
+        "conflicting delete",
+        "missing data files",
+    )
+    return " ".join(name for name in known if name in str(error)) or str(error)[:300]
 
 
 def outcome(
-    spark: SparkSession, other: SparkSession, clauses: str, commit: str, folder: Path
+    spark: SparkSession, other: SparkSession, kind: str, commit: str, folder: Path
 ) -> Outcome:
     """Run the MERGE while the other session commits.
 
     Args:
         spark: The session of the MERGE.
         other: The session of the commit.
-        clauses: The clauses of CREATE TABLE.
+        kind: A key of `TABLES`.
         commit: The statement of the other session.
         folder: A folder for the files by which both wait for each other.
     """
+    clauses, condition = TABLES[kind]
     table = "ice.db.conflicts" if "iceberg" in clauses else "conflicts"
     other.sql(f"DROP TABLE IF EXISTS {table}")
     other.sql(f"CREATE TABLE {table} (id BIGINT, k INT, s STRING) {clauses}")
     other.sql(
-        f"INSERT INTO {table} SELECT /*+ REPARTITION_BY_RANGE(5, id) */ id, CAST(id % 7 AS INT), "
-        "concat('text ', id) FROM range(0, 500)"
+        f"INSERT INTO {table} SELECT /*+ REPARTITION_BY_RANGE(5, id) */ id, "
+        "CAST(id div 100 AS INT), concat('text ', id) FROM range(0, 500)"
     )
     reached, committed = folder / "reached", folder / "committed"
     for file in (reached, committed):
@@ -101,11 +116,12 @@ def outcome(
         return key
 
     spark.udf.register("waiting", waiting, "bigint")
+    statement = _MERGE.replace("{t}", table).replace("{and}", condition)
     errors: list[str] = []
 
     def merge() -> None:
         try:
-            spark.sql(_MERGE.replace("{t}", table)).collect()
+            spark.sql(statement).collect()
         except Exception as error:
             errors.append(_class_of(error))
 
@@ -155,7 +171,7 @@ def run(spark: SparkSession, folder: Path, tables: list[str], commits: list[str]
             outcomes = []
             for enabled in ("false", "true"):
                 spark.conf.set("spark.tamis.enabled", enabled)
-                outcomes.append(outcome(spark, other, TABLES[table], COMMITS[commit], folder))
+                outcomes.append(outcome(spark, other, table, COMMITS[commit], folder))
             off, on = outcomes
             tally.found[f"{table}, {commit}"] = off.error
             if on != off:
