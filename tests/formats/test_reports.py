@@ -15,7 +15,7 @@ EMPTY = {
     "mapped": "USING delta TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
     "widening": "USING delta TBLPROPERTIES ('delta.enableTypeWidening' = 'true')",
     "ice.db.nothing": "USING iceberg",
-    "ice.db.twice": "USING iceberg",
+    "ice.db.refused": "USING iceberg",
     "mem.db.elsewhere": "USING iceberg",
 }
 NO_FILTER = "and no filter shows which of its files are needed"
@@ -48,7 +48,7 @@ LEFT = [
         "SELECT * FROM mem.db.elsewhere",
         "its catalog accesses files through org.apache.iceberg.inmemory.InMemoryFileIO",
     ),
-    ("SELECT * FROM ice.db.twice", "its manifests could not be read (the snapshot has the file "),
+    ("SELECT * FROM ice.db.refused", "its manifests could not be read (the snapshot has the file "),
 ]
 
 
@@ -66,7 +66,7 @@ def test_why_a_table_is_left_to_its_format(formats: Statements, tmp_path: Path) 
     for name, clause in EMPTY.items():
         formats.sql(f"CREATE TABLE {name} (a INT) {clause}")
     formats.sql("INSERT INTO mem.db.elsewhere VALUES (1)")
-    add = f"table => 'db.twice', source_table => 'parquet.`{tmp_path}/p`'"
+    add = f"table => 'db.refused', source_table => 'parquet.`{tmp_path}/p`'"
     for _ in range(2):
         formats.sql(f"CALL ice.system.add_files({add}, check_duplicate_files => false)")
     for query, reason in LEFT:
@@ -74,9 +74,9 @@ def test_why_a_table_is_left_to_its_format(formats: Statements, tmp_path: Path) 
         assert f"left to Spark, because {reason}" in text, text
     for query in [
         "SELECT * FROM mem.db.elsewhere WHERE a < 5",
-        "SELECT * FROM ice.db.twice WHERE a < 5",
+        "SELECT * FROM ice.db.refused WHERE a < 5",
     ]:
-        assert len(formats.same(query).rows) == (2 if "twice" in query else 1)
+        assert len(formats.same(query).rows) == (2 if "refused" in query else 1)
     unprepared = {"spark.databricks.delta.stats.skipping": "false"}
     text = formats.text_of(
         "tests.formats.in_session:explained", "SELECT * FROM mapped", **unprepared
