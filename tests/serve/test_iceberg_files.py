@@ -38,8 +38,8 @@ def test_all_files_are_written_in_the_order_of_their_locations(tmp_path: Path) -
     with pa.OSFile(str(tmp_path / "q1.iceberg.arrow")) as file:
         rows = pa.ipc.open_file(file).read_all()
     assert rows.to_pylist() == [
-        {"location": "file:/w/a b", "uri": "file:/w/a%20b", "size": 7},
-        {"location": "file:/w/c", "uri": "file:/w/c", "size": 1000},
+        {"location": "file:/w/a b", "uri": "file:/w/a%20b", "size": 7, "manifest": 0},
+        {"location": "file:/w/c", "uri": "file:/w/c", "size": 1000, "manifest": 0},
     ]
 
 

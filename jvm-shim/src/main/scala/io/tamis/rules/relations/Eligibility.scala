@@ -60,8 +60,7 @@ object Eligibility {
           // Delta takes their values from its log, as Spark does
           (files.overlappedPartCols.nonEmpty && !isOfFormat(files)) -> "PARTITION_COLUMN_IN_FILES",
           // Delta's reader stays in place for such a table, with the plan that Spark makes for it
-          (files.schema.exists(f => holdsVariant(f.dataType)) && !isOfFormat(files)) ->
-            "VARIANT_COLUMN",
+          hasForeignVariant(files) -> "VARIANT_COLUMN",
           // the reader fills such a column with row positions if the files do not contain it
           files.schema.exists(_.name.equalsIgnoreCase(RowIndexColumn)) -> "ROW_INDEX_COLUMN",
           // columns are then matched by field id and not by name, but statistics are stored by name
@@ -77,6 +76,10 @@ object Eligibility {
 
   private def first(checks: (Boolean, String)*): Option[Reason] =
     checks.collectFirst { case (true, code) => Reasons(code) }
+
+  /** Whether Spark itself, and no table format that tamis knows, reads a VARIANT column. */
+  private def hasForeignVariant(files: HadoopFsRelation): Boolean =
+    files.schema.exists(f => holdsVariant(f.dataType)) && !isOfFormat(files)
 
   /** Whether a table format that tamis knows has listed the files. */
   private def isOfFormat(files: HadoopFsRelation): Boolean = DeltaFiles.unapply(files).isDefined
