@@ -187,12 +187,26 @@ def test_hours_are_decided_one_by_one() -> None:
     assert words(And((sunday, Not(sunday))), years) == ["none", "none"]
 
 
-def test_booleans_have_two_cells() -> None:
-    flag = Column(("b",), BOOLEAN)
-    as_number = call("Cast", flag, options=(("evalMode", "LEGACY"),))
-    neither = And((Not(is_(as_number, 0)), Not(is_(as_number, 1))))
-    assert words(neither, files(flag, (0, 1))) == ["none"]
-    assert words(is_(as_number, 1), files(flag, (0, 1), (1, 1))) == ["some", "all"]
+def test_an_hour_has_all_of_its_minutes() -> None:
+    at_five = is_(call("Hour", T, options=UTC), 5)
+    morning = files(T, (4 * HOUR, 8 * HOUR), (6 * HOUR, 8 * HOUR))
+    for minute in (0, 30, 59):
+        both = And((at_five, is_(call("Minute", T, options=UTC), minute)))
+        assert words(both, morning) == ["some", "none"]
+
+
+def test_files_of_few_hours_are_not_evaluated_by_days(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes: list[int] = []
+
+    class Noted(subdivision._Cells):
+        def __init__(self, column: Column, first: int, size: int) -> None:
+            sizes.append(size)
+            super().__init__(column, first, size)
+
+    monkeypatch.setattr(subdivision, "_Cells", Noted)
+    at_five = subdivided(is_(call("Hour", T, options=UTC), 5))
+    assert truth(at_five, files(T, (4 * HOUR, 8 * HOUR))).can_be_true.tolist() == [True]
+    assert sizes == [HOUR]
 
 
 @pytest.mark.parametrize(
@@ -208,6 +222,11 @@ def test_booleans_have_two_cells() -> None:
             Comparison.LESS, call("Sqrt", Column(("x",), DOUBLE), type=DOUBLE), Literal(1.0, DOUBLE)
         ),
         is_(call("Add", I, Column(("j",), INTEGER)), 1),
+        Compare(
+            Comparison.LESS,
+            call("Sin", Column(("x",), DOUBLE), type=DOUBLE),
+            Literal(0.5, DOUBLE),
+        ),
     ],
 )
 def test_predicates_that_gain_nothing_stay_as_they_are(predicate: Expr) -> None:
@@ -223,12 +242,19 @@ def test_parts_are_grouped_by_column() -> None:
         Subdivided(And((SUNDAY, above, WEEK_5)), D),
         Subdivided(odd, I),
     )
-    assert subdivided(Or((SUNDAY, odd, WEEK_5))) == Or(
-        (Subdivided(Or((SUNDAY, WEEK_5)), D), Subdivided(odd, I))
+    assert subdivided(Or((SUNDAY, odd, above))) == Or(
+        (Subdivided(Or((SUNDAY, above)), D), Subdivided(odd, I))
     )
     assert subdivided(Not(And((SUNDAY, odd)))) == Not(
         And((Subdivided(SUNDAY, D), Subdivided(odd, I)))
     )
+
+
+def test_long_predicates_are_decided_by_their_bounds() -> None:
+    pairs = [And((SUNDAY, is_(call("DayOfMonth", D), k))) for k in range(1, 60)]
+    short, long = Or(tuple(pairs[:10])), Or(tuple(pairs))
+    assert isinstance(subdivided(short), Subdivided)
+    assert subdivided(long) == long
 
 
 def test_windows_are_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:

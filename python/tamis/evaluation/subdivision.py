@@ -37,6 +37,7 @@ from tamis.evaluation.functions.function_entry import Knowledge
 from tamis.evaluation.functions.registry import FUNCTION_ENTRIES
 from tamis.evaluation.interpreter import TRUTHS, truth
 from tamis.evaluation.node_cache import once_a_node
+from tamis.evaluation.nodes.ranges import is_long
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import (
     And,
@@ -80,6 +81,9 @@ _WINDOW: Final = 1024
 _MOST_WINDOWS: Final = 16
 #: Wider containers are evaluated by their bounds only.
 _WIDEST: Final = 4 * _WINDOW
+
+#: The most nodes of a predicate. A thousand cells take about 70 microseconds for each.
+_MOST_NODES: Final = 500
 
 _KNOWLEDGE: Final = {entry.name: entry.knowledge for entry in FUNCTION_ENTRIES}
 
@@ -140,7 +144,7 @@ def _by_column(parts: Sequence[Expr], join: type[And | Or]) -> Iterator[Expr]:
 
 
 def _only_column(expr: Expr) -> Column | None:
-    """Return the column that determines the value of a predicate; None if there is no such one."""
+    """Return the column of a predicate that reads no other; None if cells cannot evaluate it."""
     column: Column | None = None
     for node in walk(expr):
         if isinstance(node, Column):
@@ -154,7 +158,9 @@ def _only_column(expr: Expr) -> Column | None:
 
 
 def _gains(expr: Expr) -> bool:
-    """Return whether cells may decide more than bounds."""
+    """Return whether cells may decide more than bounds, and do not take too long."""
+    if is_long(expr, _MOST_NODES):
+        return False
     kinds = [_KNOWLEDGE.get(each.name) for each in walk(expr) if isinstance(each, Call)]
     if any(kind is not None and kind is not Knowledge.MONOTONE for kind in kinds):
         return True
@@ -205,12 +211,11 @@ class _Covered:
     last: _Ordinals
     is_known: Flags
     can_be_null: Flags
-    can_be_value: Flags
 
     def can_be(self, kind: int) -> Flags:
         """Return where the predicate can be true (0), false (1) or NULL (2)."""
         counts = self.counts[kind]
-        some: Flags = (counts[self.last + 1] > counts[self.first]) & self.can_be_value
+        some: Flags = counts[self.last + 1] > counts[self.first]
         if self.of_null[kind]:
             some = some | self.can_be_null
         return some | ~self.is_known
@@ -246,7 +251,6 @@ def _covered(expr: Subdivided, bounds: Bounds) -> Iterator[_Covered]:
             np.where(is_narrow, _place(last, windows), 0),
             is_narrow,
             bounds.can_be_null,
-            bounds.can_be_value,
         )
 
 

@@ -46,9 +46,9 @@ _LONG_LIST: Final = 100
 _MOST_NODES: Final = 2_000
 
 
-def is_long(expr: Expr) -> bool:
-    """Return whether a predicate has thousands of nodes, as generated predicates do."""
-    return sum(1 for _ in islice(walk(expr), _MOST_NODES + 1)) > _MOST_NODES
+def is_long(expr: Expr, most: int = _MOST_NODES) -> bool:
+    """Return whether a predicate has more than that many nodes, as generated predicates do."""
+    return sum(1 for _ in islice(walk(expr), most + 1)) > most
 
 
 def narrowed(expr: Expr) -> Expr:
