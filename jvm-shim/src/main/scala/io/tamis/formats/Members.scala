@@ -38,11 +38,11 @@ private[formats] object Members {
     )
     .get(target)
 
-  /** Another instance of the class of `like`, made by its constructor with as many parameters. */
-  def make(like: AnyRef, arguments: AnyRef*): AnyRef = {
-    val constructors = like.getClass.getConstructors.filter(_.getParameterCount == arguments.size)
+  /** An instance of a class, made by its constructor with as many parameters. */
+  def make(of: Class[_], arguments: AnyRef*): AnyRef = {
+    val constructors = of.getConstructors.filter(_.getParameterCount == arguments.size)
     constructors.headOption
-      .getOrElse(throw new NoSuchMethodException(missing(like.getClass, "<init>")))
+      .getOrElse(throw new NoSuchMethodException(missing(of, "<init>")))
       .newInstance(arguments: _*)
       .asInstanceOf[AnyRef]
   }

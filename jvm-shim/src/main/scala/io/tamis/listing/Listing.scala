@@ -36,7 +36,7 @@ final case class TableSize(files: Long, bytes: Long)
   *   the size of the table if the files are only those that another planner has left
   */
 final class Listing private[listing] (
-    listed: => Seq[PartitionDirectory],
+    val directories: Seq[PartitionDirectory],
     val partitionSchema: StructType,
     val groups: Array[ListingGroup],
     val files: ListedFiles,
@@ -46,8 +46,6 @@ final class Listing private[listing] (
     val changed: Set[Int] = Set.empty,
     ofTable: Option[TableSize] = None
 ) {
-  lazy val directories: Seq[PartitionDirectory] = listed
-
   def size: Int = files.length
 
   /** The size of the table, of which these may be only some of the files. */
@@ -208,7 +206,7 @@ object Listing {
     }
 
     def listing(
-        directories: => Seq[PartitionDirectory],
+        directories: Seq[PartitionDirectory],
         partitionSchema: StructType,
         files: ListedFiles
     ): Listing =

@@ -282,11 +282,11 @@ object ScanPlanner {
 
   private def listingOf(table: PlannedFiles, index: PartitioningAwareFileIndex): Listing =
     ListingCache.of(index, table.relation.partitionSchema) { files =>
-      if (files >= FewFiles) openIndexes(table)
+      if (files >= ManyFiles) openIndexes(table)
     }
 
   /** If files are fewer, listing them takes no longer than an additional request. */
-  private val FewFiles = 10000
+  private val ManyFiles = 10000
 
   private def openIndexes(table: PlannedFiles): Unit = {
     val indexed = new IndexedTable(table, SQLConf.get)

@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, 
 final class DeltaBatch private (logical: LogicalRelation, relation: HadoopFsRelation) {
   private val index: FileIndex = relation.location
   private val addFiles: Seq[AnyRef] = Members.get[Seq[AnyRef]](index, "addFiles")
-  private val listing = new DeltaListing(relation, addFiles.distinct)
+  private lazy val listing = new DeltaListing(relation, addFiles.distinct)
 
   def size: Int = addFiles.size
 
@@ -40,7 +40,7 @@ final class DeltaBatch private (logical: LogicalRelation, relation: HadoopFsRela
     val paths = decision.kept.files.iterator.map(_.getPath).toSet
     val fewer = Members
       .make(
-        index,
+        index.getClass,
         Members.call(index, "spark"),
         Members.call(index, "actionType"),
         addFiles.filter(file => paths(listing.status(file).getPath)),
@@ -69,8 +69,7 @@ object DeltaBatch {
   /** Only exactly these classes: others list files in ways that are not known here. */
   def unapply(plan: LogicalPlan): Option[DeltaBatch] = plan match {
     case FileRelation(logical, relation)
-        if relation.location.getClass.getName == Index && !logical.isStreaming &&
-          decided(relation).isEmpty =>
+        if isOne(relation) && !logical.isStreaming && decided(relation).isEmpty =>
       FormatFailure.kept(Option.empty[DeltaBatch])(
         Option.when(Members.call(relation.location, "snapshot").getClass.getName == Snapshot)(
           new DeltaBatch(logical, relation)
@@ -78,6 +77,14 @@ object DeltaBatch {
       )
     case _ => None
   }
+
+  def isIn(plan: LogicalPlan): Boolean = plan.exists {
+    case FileRelation(_, relation) => isOne(relation)
+    case _                         => false
+  }
+
+  private def isOne(relation: HadoopFsRelation): Boolean =
+    relation.location.getClass.getName == Index
 
   /** The decision about the files of a relation that was made here. */
   def decided(relation: HadoopFsRelation): Option[TamisFileIndex] =

@@ -1,15 +1,13 @@
 package io.tamis.formats.delta
 
-import io.tamis.formats.{FormatFailure, IndexedFiles, Members, SparkFiles}
+import io.tamis.formats.{FormatFailure, IndexedFiles, Members, PathTable, SparkFiles}
 import io.tamis.listing.TableSize
 import io.tamis.wire.{Reason, Reasons}
 import java.lang.ref.SoftReference
 import java.util
 
 import scala.jdk.CollectionConverters._
-import scala.util.Try
 
-import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
@@ -153,10 +151,7 @@ object DeltaFiles {
 
   /** Whether a path is that of a table of Delta, and Delta can read it. */
   def isTable(session: SparkSession, path: String): Boolean =
-    Try(Class.forName(Format, false, Thread.currentThread.getContextClassLoader)).isSuccess && {
-      val log = new Path(path, "_delta_log")
-      log.getFileSystem(session.sparkContext.hadoopConfiguration).exists(log)
-    }
+    PathTable.isOne(session, path, Format, "_delta_log")
 
   private def isOfDelta(relation: HadoopFsRelation): Boolean =
     relation.fileFormat.getClass.getName == Format

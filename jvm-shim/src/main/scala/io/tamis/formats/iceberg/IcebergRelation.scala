@@ -1,12 +1,12 @@
 package io.tamis.formats.iceberg
 
 import io.tamis.bridge.PlannerUnavailable
-import io.tamis.formats.IndexedFiles
+import io.tamis.formats.{IndexedFiles, PathTable}
 import io.tamis.scan.TamisTable
 import io.tamis.wire.{Reason, Reasons}
 
-import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Attribute
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.catalog.Table
@@ -30,12 +30,9 @@ object IcebergRelation {
       _ <- refusal(relation, table).toLeft(())
       files <- filesOf(session, table)
     } yield {
-      val columns = StructType(
-        relation.output.map(a => StructField(a.name, a.dataType, a.nullable))
-      )
       val read = new TamisTable(
         session,
-        asFiles(session, columns, files),
+        asFiles(session, relation.output, files),
         None,
         reader = new IcebergReader(table, files, relation.options),
         title = Some(table.name)
@@ -59,10 +56,7 @@ object IcebergRelation {
 
   /** Whether a path is that of a table which Iceberg finds without a catalog. */
   def isTable(session: SparkSession, path: String): Boolean =
-    IcebergTable.isPresent && {
-      val hint = new Path(path, "metadata/version-hint.text")
-      hint.getFileSystem(session.sparkContext.hadoopConfiguration).exists(hint)
-    }
+    PathTable.isOne(session, path, IcebergTable.OfSpark, "metadata/version-hint.text")
 
   /** Options of the reader that do not change which rows are read, or how. */
   private val Harmless = Set("path")
@@ -99,13 +93,13 @@ object IcebergRelation {
   /** The files as a relation of Spark, which only the planner looks at. */
   private[iceberg] def asFiles(
       session: SparkSession,
-      columns: StructType,
+      columns: Seq[Attribute],
       files: IcebergFiles
   ): HadoopFsRelation =
     HadoopFsRelation(
       files.index,
       new StructType(),
-      columns,
+      StructType(columns.map(a => StructField(a.name, a.dataType, a.nullable))),
       None,
       new ParquetFileFormat,
       Map.empty

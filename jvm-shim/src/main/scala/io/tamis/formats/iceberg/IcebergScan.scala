@@ -35,7 +35,7 @@ private[iceberg] final class IcebergScan(
         tasks.reset(d.planned)
         // Iceberg groups the partitions of a join by what all its tasks have in common: fixed first
         partitioningOf(ofIceberg)
-        if (d.left.count < kept.count) confine(d.left)
+        if (d.left.count < kept.count) confine(d.left, files.ordinals)
         ofIceberg match {
           case filtered: SupportsRuntimeV2Filtering if d.predicates.nonEmpty =>
             // it only leaves out files
@@ -48,27 +48,26 @@ private[iceberg] final class IcebergScan(
 
   /** Plans the manifests that list kept files, or the whole snapshot. */
   private def plan(): Unit = {
-    FormatFailure.kept(())(if (!kept.isAll) planManifests())
-    confine(kept)
+    val some =
+      if (kept.isAll) None
+      else FormatFailure.kept(Option.empty[IcebergFiles.Ordinals])(planManifests())
+    confine(kept, some.getOrElse(files.ordinals))
   }
 
-  private def planManifests(): Unit = {
+  /** Returns the ordinals of the files whose tasks were planned; None: those of all files were. */
+  private def planManifests(): Option[IcebergFiles.Ordinals] = {
     val part = files.part(kept)
-    SomeManifests.tasks(Members.call(ofIceberg, "scan"), part.manifests).foreach { some =>
+    SomeManifests.tasks(Members.call(ofIceberg, "scan"), part.manifests).map { some =>
       tasks.reset(some)
-      ordinals = Some(part.ordinals)
+      part.ordinals
     }
   }
 
-  /** Those of the files of the manifests that were planned; None: of all files. */
-  private var ordinals: Option[IcebergFiles.Ordinals] = None
-
-  private def confine(to: FileSelection): Unit =
-    tasks.keep(task => to.contains(ordinalOf(tasks.locationOf(task))))
+  private def confine(to: FileSelection, known: IcebergFiles.Ordinals): Unit =
+    tasks.keep(task => to.contains(ordinalOf(tasks.locationOf(task), known)))
 
   /** Filters that were proven for all files of the listing have left the plan. */
-  private def ordinalOf(location: String): Int = {
-    val known = ordinals.getOrElse(files.ordinals)
+  private def ordinalOf(location: String, known: IcebergFiles.Ordinals): Int = {
     if (!known.containsKey(location))
       throw new IllegalStateException(
         s"Iceberg reads $location of $name, which is not among the files of its " +

@@ -7,7 +7,6 @@ import io.tamis.wire.{IcebergSnapshot, Reason, Reasons}
 import java.util.Locale
 
 import scala.jdk.CollectionConverters._
-import scala.util.Try
 
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.connector.catalog.{Column, SupportsRead, Table}
@@ -83,20 +82,15 @@ private[iceberg] final class IcebergTable private (ofSpark: Table, table: AnyRef
       "unpartitioned",
       Members.callStatic(loader, "org.apache.iceberg.expressions.Expressions", "alwaysTrue")
     )
-    val constructor =
-      ofClass("BaseFileScanTask").getConstructors.find(_.getParameterCount == 5).getOrElse {
-        throw new NoSuchMethodException("BaseFileScanTask")
-      }
-    constructor
-      .newInstance(
-        IcebergTasks.fileOf(task),
-        java.lang.reflect.Array.newInstance(ofClass("DeleteFile"), 0),
-        // a task has these as JSON, which tasks of one table share
-        Members.field(task, "schemaString"),
-        Members.field(task, "specString"),
-        everything
-      )
-      .asInstanceOf[AnyRef]
+    Members.make(
+      ofClass("BaseFileScanTask"),
+      IcebergTasks.fileOf(task),
+      java.lang.reflect.Array.newInstance(ofClass("DeleteFile"), 0),
+      // a task has these as JSON, which tasks of one table share
+      Members.field(task, "schemaString"),
+      Members.field(task, "specString"),
+      everything
+    )
   }
 
   def newScanBuilder(options: CaseInsensitiveStringMap): ScanBuilder =
@@ -104,17 +98,13 @@ private[iceberg] final class IcebergTable private (ofSpark: Table, table: AnyRef
 }
 
 private[iceberg] object IcebergTable {
-  private val OfSpark = "org.apache.iceberg.spark.source.SparkTable"
+  val OfSpark = "org.apache.iceberg.spark.source.SparkTable"
   private val Base = "org.apache.iceberg.BaseTable"
   private val HadoopIO = "org.apache.iceberg.hadoop.HadoopFileIO"
   private val ResolvingIO = "org.apache.iceberg.io.ResolvingFileIO"
 
   /** Only exactly this class: others choose rows in ways that are not known here. */
   def isOne(table: Table): Boolean = table.getClass.getName == OfSpark
-
-  /** Whether Iceberg is on the class path. */
-  def isPresent: Boolean =
-    Try(Class.forName(OfSpark, false, Thread.currentThread.getContextClassLoader)).isSuccess
 
   /** The table, or why tamis does not look into it. */
   def of(table: Table): Either[Reason, IcebergTable] =

@@ -8,14 +8,13 @@ import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
-import org.apache.spark.sql.types.{StructField, StructType}
 
 /** The scan of the table that a MERGE, UPDATE or DELETE changes by writing deletes of single rows
   * (merge-on-read).
   *
   * Iceberg looks for conflicts with other commits by the filters that Spark has pushed to this
-  * scan, by its snapshot, and by the files of which rows are deleted. Its tasks have no part in
-  * that: they are what Iceberg's own run-time filters reduce, too.
+  * scan, by its snapshot, and by the files in which rows are deleted. Its tasks do not matter for
+  * that: Iceberg's own run-time filters reduce them, too.
   */
 final class IcebergTarget private (
     scan: Scan,
@@ -26,16 +25,14 @@ final class IcebergTarget private (
 
   def size: Int = tasks.planned.size
 
-  /** Whether another one of these scans is equal, in the place of which Spark may use this one. */
+  /** Whether another one of these scans is equal. Spark may use one in place of the other. */
   def hasEqual(scans: Seq[Scan]): Boolean = scans.exists(other => !(other eq scan) && other == scan)
 
   /** The files of the snapshot, for the planner. */
   lazy val files: SwappedFiles = {
-    val columns = StructType(
-      relation.relation.output.map(a => StructField(a.name, a.dataType, a.nullable))
-    )
     val session = SparkSession.active
-    SwappedFiles(session, IcebergRelation.asFiles(session, columns, listed), None)
+    val listing = IcebergRelation.asFiles(session, relation.relation.output, listed)
+    SwappedFiles(session, listing, None)
   }
 
   /** Confines the scan to the files that a decision keeps. */

@@ -3,10 +3,8 @@ package io.tamis.formats.iceberg
 import io.tamis.formats.{IndexedFiles, Members}
 import io.tamis.listing.{Listing, QuotedName}
 
-import org.apache.hadoop.fs.{FileStatus, Path}
+import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
-import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.execution.datasources.{FileStatusWithMetadata, PartitionDirectory}
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.functions.{col, lit, struct, timestamp_millis, udf}
 import org.apache.spark.sql.types.{LongType, StructType}
@@ -32,12 +30,11 @@ private[iceberg] final class IndexedIceberg(
 
   override lazy val listing: Listing = {
     val files = if (table.isEmpty) Nil else IcebergRows.files(table)
-    val listed = files.map { file =>
-      val path = new Path(IcebergTasks.locationOf(file))
-      val size = Members.get[Long](file, "fileSizeInBytes")
-      FileStatusWithMetadata(new FileStatus(size, false, 0, 1, IndexedFiles.Unchanging, path))
-    }
-    Listing.of(Seq(PartitionDirectory(InternalRow.empty, listed)), new StructType())
+    Listing.recorded(
+      files.map(file => new Path(IcebergTasks.locationOf(file)).toUri.toString).toArray,
+      files.map(Members.get[Long](_, "fileSizeInBytes")).toArray,
+      IndexedFiles.Unchanging
+    )
   }
 
   override def details: Seq[(String, Any)] =
@@ -61,7 +58,7 @@ private[iceberg] final class IndexedIceberg(
     val identity = struct(
       IndexedIceberg.uri(all.col(IcebergRows.File)).as("file_path"),
       lit(null).cast(LongType).as("file_size"),
-      timestamp_millis(lit(IndexedIceberg.Unchanging)).as("file_modification_time")
+      timestamp_millis(lit(IndexedFiles.Unchanging)).as("file_modification_time")
     )
     val columns = all.columns.toSeq.filter(_ != IcebergRows.File).map(n => col(QuotedName(n)))
     all.select(columns :+ identity.as(IndexedIceberg.Identity): _*)
@@ -70,7 +67,6 @@ private[iceberg] final class IndexedIceberg(
 
 private object IndexedIceberg {
   private val Identity = "_metadata"
-  private val Unchanging = -2L
   private val NoOptions = CaseInsensitiveStringMap.empty
 
   /** The URI of a location, as listings have it. */
@@ -79,7 +75,7 @@ private object IndexedIceberg {
   }
 
   /** The rows of a plan. Spark has no public way to make a Dataset of a DataSource V2 table without
-    * a catalog: seen in Spark 4.0 to 4.3.
+    * a catalog: seen in Spark 4.1.
     */
   private def dataset(session: SparkSession, plan: DataSourceV2Relation): Dataset[Row] = {
     val datasets =

@@ -58,7 +58,7 @@ private object NeededRows {
     */
   private def smallest(listing: Listing): FileSelection = {
     val only = new BitSet
-    only.set(listing.files.indices.minBy(listing.files(_).getLen))
+    only.set(listing.files.indices.minBy(listing.files.bytes(_)))
     FileSelection.of(listing, only)
   }
 }

@@ -20,7 +20,8 @@ object PruneDeltaCommands extends GoalRule {
   override protected def isOn(conf: SQLConf): Boolean =
     TamisConf.mode(conf) == Mode.Apply && TamisConf.commandsEnabled(conf)
 
-  override protected def rewritten(plan: LogicalPlan): LogicalPlan = scans.in(plan)
+  override protected def rewritten(plan: LogicalPlan): LogicalPlan =
+    if (DeltaBatch.isIn(plan)) scans.in(plan) else plan
 
   private val scans = new TargetScans({
     case (relation @ DeltaBatch(batch), needed) if batch.size > 1 =>

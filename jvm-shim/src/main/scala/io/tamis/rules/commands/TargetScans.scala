@@ -13,7 +13,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LogicalPlan, P
   *     whose key equals no key of the other side.
   *
   * @param changed
-  *   what becomes of a scan of which this is known; it is not defined for other plans
+  *   returns what replaces a scan, given what is known of its rows; not defined for other plans
   */
 private[commands] final class TargetScans(
     changed: PartialFunction[(LogicalPlan, NeededRows), LogicalPlan]

@@ -61,7 +61,7 @@ class TargetScansSuite extends PlanSuite {
     }
   }
 
-  test("keys that are equal as NULL are no keys") {
+  test("an equality of NULLs gives no keys") {
     assertEquals(needed("SELECT * FROM t RIGHT JOIN u ON t.k <=> u.k"), None)
   }
 }
