@@ -23,6 +23,7 @@ import io.tamis.rules.joins.{
   PruneForJoins,
   RuntimeConditionsRule
 }
+import io.tamis.rules.partitions.GroupByPartitions
 import io.tamis.rules.relations.{
   HideCachedEstimates,
   SwapFileIndex,
@@ -45,9 +46,10 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *      files, those under an aggregate to the files that statistics do not answer for, and the
   *      sides of joins to files that may hold a matching row. Filters over other sources get the
   *      ranges they imply. A scan is split in two if only part of it needs an expensive filter.
-  *      Scans get conditions whose values become known at run time; scans of recursive queries do
-  *      not. Scalar subqueries over the same files read the same columns, so that Spark merges
-  *      them. Filters that later rules of Spark look for stay in the plan.
+  *      Scans of partitioned tables report their partitioning where that saves an exchange. Scans
+  *      get conditions whose values become known at run time; scans of recursive queries do not.
+  *      Scalar subqueries over the same files read the same columns, so that Spark merges them.
+  *      Filters that later rules of Spark look for stay in the plan.
   *   1. Planner strategies that plan nothing: guards refuse queries if a conf requires it, and
   *      scans of the targets of Iceberg's commands are confined to files that may hold a matching
   *      row.
@@ -80,6 +82,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(_ => PruneForJoins)
     extensions.injectPreCBORule(_ => AddImpliedFilters)
     extensions.injectPreCBORule(_ => SplitResidual)
+    extensions.injectPreCBORule(_ => GroupByPartitions)
     extensions.injectPreCBORule(_ => PruneAtRunTime)
     extensions.injectPreCBORule(_ => LeaveKeysToBloomFilters)
     extensions.injectPreCBORule(_ => AlignSubqueryScans)

@@ -24,6 +24,9 @@ import org.apache.spark.sql.catalyst.expressions.Expression
   *   the rules of Spark that may look for a filter over the scan once it is built
   * @param leftToBloomFilters
   *   names of columns that the scan does not offer to dynamic partition pruning
+  * @param groupedBy
+  *   names of partition columns: a task reads all rows with the same values of them; empty: tasks
+  *   are formed as in Spark
   */
 final case class ScanConstraints(
     within: Option[FileSelection],
@@ -32,7 +35,8 @@ final case class ScanConstraints(
     implied: Seq[Expression] = Nil,
     inRecursion: Boolean = false,
     filterUses: Seq[FilterUse] = Nil,
-    leftToBloomFilters: Set[String] = Set.empty
+    leftToBloomFilters: Set[String] = Set.empty,
+    groupedBy: Seq[String] = Nil
 ) {
 
   /** Adds the outcome of a goal. A goal keeps its place when it is tried again, so that a rule that
@@ -44,6 +48,10 @@ final case class ScanConstraints(
       case i if goals(i).reason.isEmpty => this
       case i                            => copy(goals = goals.updated(i, goal))
     }
+
+  /** Groups rows by these partition columns; Left: why they are not grouped. */
+  def grouped(by: Either[Reason, Seq[String]], goal: ScanGoal): ScanConstraints =
+    withGoal(GoalOutcome(goal, by.left.toOption)).copy(groupedBy = by.getOrElse(groupedBy))
 
   /** Adds the outcome of a goal: the files chosen for it, or why it leaves them as they were. */
   def confined(goal: ScanGoal, files: Either[Reason, FileSelection]): ScanConstraints =
@@ -70,6 +78,10 @@ object ScanGoal {
     *   with the source of the answer, if there is one
     */
   final case class Aggregate(functions: String) extends ScanGoal(functions)
+
+  /** Each task reads whole groups of rows, so that Spark needs no exchange. */
+  final case class Groups(columns: Seq[String])
+      extends ScanGoal(s"one task for each ${columns.mkString(", ")}")
 
   /** The scan is one of the two parts of a split scan. */
   case object Split extends ScanGoal("filter only files that need it")

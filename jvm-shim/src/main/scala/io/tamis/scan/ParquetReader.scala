@@ -5,6 +5,7 @@ import io.tamis.planning.{Decision, FileSelection}
 
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory, Scan}
+import org.apache.spark.sql.connector.read.partitioning.Partitioning
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.types.StructType
 
@@ -38,7 +39,24 @@ private[scan] final class ParquetFilesScan(
   override def columnarSupportMode: Scan.ColumnarSupportMode = native.columnarSupportMode()
   override lazy val readers: PartitionReaderFactory = new ReadersWhenRun(native)
 
-  override def partitions: Array[InputPartition] =
+  private lazy val groups: Option[PartitionGroups] =
+    PartitionGroups.of(decision.kept, table.purpose.groupedBy).filter(_ => isGroupable)
+
+  /** Whether the columns by which rows are grouped are read. */
+  private def isGroupable: Boolean = {
+    val read = native.readPartitionSchema.fieldNames.toSet
+    table.purpose.groupedBy.forall(read)
+  }
+
+  override def partitioning: Partitioning = groups.fold(super.partitioning)(_.partitioning)
+
+  override def partitions: Array[InputPartition] = groups match {
+    case Some(groups) =>
+      groups.orEmpty(RangePartitions.grouped(table.session, native, kept, groups))
+    case None => ungrouped
+  }
+
+  private def ungrouped: Array[InputPartition] =
     // Spark's own partitions change the scale of such values, also in the listing that it caches
     if (!kept.ranges.isEmpty || Snapshots.holdsOtherScales(kept.listing))
       RangePartitions.of(table.session, native, kept).toArray
@@ -50,7 +68,9 @@ private[scan] final class ParquetFilesScan(
 
   override def metadata: Map[String, String] = native.getMetaData().filter { case (key, _) =>
     Set("ReadSchema", "PushedFilters", "Format")(key)
-  }
+  } ++ groups.map(g =>
+    "GroupedBy" -> s"${table.purpose.groupedBy.mkString("[", ", ", "]")}, ${g.keys.size} groups"
+  )
 
   override def equals(other: Any): Boolean = other match {
     case scan: ParquetFilesScan => native == scan.ofSpark

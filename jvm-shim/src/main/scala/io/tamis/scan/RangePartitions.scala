@@ -5,37 +5,70 @@ import io.tamis.planning.FileSelection
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
+import org.apache.spark.sql.connector.read.HasPartitionKey
 import org.apache.spark.sql.execution.PartitionedFileUtil
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 
-/** Plans the partitions of a scan that reads some files in part.
+/** Plans the partitions of a scan that reads some files in part, or that groups rows.
   *
-  * It follows Spark's FileScan.partitions step by step, except for the ranges. The size limit of a
-  * task follows from the bytes that are read, files that are read whole are split as in Spark,
-  * ranges are not cut, and PartitionedFiles are packed into tasks as in Spark
+  * It follows Spark's FileScan.partitions step by step, except for the ranges and the groups. The
+  * size limit of a task follows from the bytes that are read, files that are read whole are split
+  * as in Spark, ranges are not cut, and PartitionedFiles are packed into tasks as in Spark
   * (`spark.sql.files.maxPartitionBytes`, `openCostInBytes`, `minPartitionNum`). The methods that it
   * calls have the same signatures on 4.0 to 4.3.
   */
 object RangePartitions {
 
   def of(session: SparkSession, scan: ParquetScan, kept: FileSelection): Seq[FilePartition] = {
+    val maxBytes = maxSplitBytes(session, kept)
+    val splits = splitsOf(session, scan, kept, maxBytes).flatMap(_._2)
+    FilePartition.getFilePartitions(session, splits, maxBytes)
+  }
+
+  /** The same, where each partition has only rows with the same values of these columns. */
+  def grouped(
+      session: SparkSession,
+      scan: ParquetScan,
+      kept: FileSelection,
+      groups: PartitionGroups
+  ): Seq[FilePartition with HasPartitionKey] = {
+    val maxBytes = maxSplitBytes(session, kept)
+    val byGroup =
+      splitsOf(session, scan, kept, maxBytes).groupMap(s => groups.ofDirectory(s._1))(_._2)
+    val keyed = byGroup.toSeq.sortBy(_._1).flatMap { case (group, splits) =>
+      FilePartition.getFilePartitions(session, splits.flatten, maxBytes).map(_.files -> group)
+    }
+    keyed.zipWithIndex.map { case ((files, group), i) =>
+      new KeyedFilePartition(i, files, groups.keys(group))
+    }
+  }
+
+  private def maxSplitBytes(session: SparkSession, kept: FileSelection): Long = {
     val openCost = session.sessionState.conf.filesOpenCostInBytes
-    val maxBytes =
-      FilePartition.maxSplitBytes(session, kept.bytes + openCost * kept.count)
+    FilePartition.maxSplitBytes(session, kept.bytes + openCost * kept.count)
+  }
+
+  /** By directory of the listing, in its order: the parts of the files that are read. */
+  private def splitsOf(
+      session: SparkSession,
+      scan: ParquetScan,
+      kept: FileSelection,
+      maxBytes: Long
+  ): Seq[(Int, Seq[PartitionedFile])] = {
     val valuesOf = partitionValues(session, scan, kept.listing)
-    val splits = Seq.newBuilder[PartitionedFile]
+    val splits = Seq.newBuilder[(Int, Seq[PartitionedFile])]
     var group = -1
     var values: InternalRow = InternalRow.empty
     // with the bytes by which Spark would sort: those of a split, not of the ranges that are kept
     var ofGroup = Seq.newBuilder[(Long, PartitionedFile)]
     def flush(): Unit = {
-      splits ++= ofGroup.result().sortBy(_._1)(Ordering[Long].reverse).map(_._2)
+      splits += group -> ofGroup.result().sortBy(_._1)(Ordering[Long].reverse).map(_._2)
       ofGroup = Seq.newBuilder[(Long, PartitionedFile)]
     }
     kept.foreach { i =>
       if (kept.listing.groupOf(i) != group) {
-        flush()
+        if (group >= 0) flush()
         group = kept.listing.groupOf(i)
         values = valuesOf(kept.listing.groups(group).values)
       }
@@ -53,8 +86,8 @@ object RangePartitions {
           }
       }
     }
-    flush()
-    FilePartition.getFilePartitions(session, splits.result(), maxBytes)
+    if (group >= 0) flush()
+    splits.result()
   }
 
   /** Maps partition values to those of the columns that the scan reads, in its order. */

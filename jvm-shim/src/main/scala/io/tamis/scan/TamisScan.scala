@@ -187,12 +187,13 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
 
   /** Two scans read the same rows if they read the same files and columns with the same residual;
     * exact conjuncts are true for every row of the files and make no difference. Scans that offer
-    * different columns to run-time filters, or show other files, are not equal: the optimizer keeps
-    * the old node if a rule returns an equal one.
+    * different columns to run-time filters, group rows differently, or show other files, are not
+    * equal: the optimizer keeps the old node if a rule returns an equal one.
     */
   override def equals(other: Any): Boolean = other match {
     case scan: TamisScan =>
-      def offered(purpose: ScanConstraints) = (purpose.inRecursion, purpose.leftToBloomFilters)
+      def offered(purpose: ScanConstraints) =
+        (purpose.inRecursion, purpose.leftToBloomFilters, purpose.groupedBy)
       files == scan.filesScan && offered(table.purpose) == offered(scan.table.purpose) &&
       decision.observed.map(_.kept) == scan.decision.observed.map(_.kept)
     case _ => false

@@ -1,14 +1,13 @@
 package io.tamis.rules.joins
 
 import io.tamis.conf.TamisConf
-import io.tamis.planning.{ScanConstraints, ScanPlanner}
+import io.tamis.planning.ScanConstraints
 import io.tamis.rules.goals.GoalRule
 import io.tamis.rules.relations.{FilteredRelation, TamisRelation, TamisScanRelation}
 import io.tamis.runtime.{KeyMembership, RuntimeCondition}
-import scala.util.Try
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Statistics}
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.internal.SQLConf
 
 /** Keeps the row-level Bloom filters of joins whose keys the files are clustered by.
@@ -82,26 +81,10 @@ object LeaveKeysToBloomFilters extends GoalRule {
   private def columnsLeft(p: Pruning): Seq[Column] = p.originsOfBloomFilters.flatMap {
     case (origin, relation @ (TamisRelation(_) | TamisScanRelation(_)))
         if !p.broadcastHint &&
-          (!mayBroadcast(p.filtered) || hasRuntimeKeys(origin, relation, p.pruned)) =>
+          (!BroadcastEstimate
+            .mayBroadcast(p.filtered) || hasRuntimeKeys(origin, relation, p.pruned)) =>
       columnsOf(origin, relation)
     case _ => Nil
-  }
-
-  /** Whether Spark may consider the side small enough. The estimate is the one that Spark makes
-    * once the scans are built; if it estimates rows or knows no size, the side counts as small.
-    */
-  private def mayBroadcast(plan: LogicalPlan): Boolean = conf.autoBroadcastJoinThreshold >= 0 && {
-    val built = plan.transformDown { case FilteredRelation(scan) =>
-      val files = ScanPlanner.survivors(scan.table, scan.conjuncts)
-      val bytes = files.fold(scan.table.relation.sizeInBytes)(_.bytes)
-      OfSize(scan.relation.output, (bytes * conf.fileCompressionFactor).toLong)
-    }
-    conf.cboEnabled ||
-    Try(built.stats.sizeInBytes).toOption.forall(_ <= conf.autoBroadcastJoinThreshold)
-  }
-
-  private final case class OfSize(output: Seq[Attribute], bytes: Long) extends LeafNode {
-    override def computeStats(): Statistics = Statistics(bytes)
   }
 
   private def hasRuntimeKeys(
