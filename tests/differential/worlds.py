@@ -50,6 +50,12 @@ SETTINGS: dict[str, list[str]] = {
     "spark.sql.shuffle.partitions": [*["1"] * 7, "3"],
     "spark.tamis.residualSplit.minSaved": ["0ms", "0ms", "200ms"],
     "spark.tamis.index.auto": ["off", "off", "footers"],
+    "spark.tamis.partitionGroups.minSize": ["0b", "0b", "1m"],
+    "spark.sql.requireAllClusterKeysForCoPartition": ["true", "false", "false"],
+    "spark.sql.sources.v2.bucketing.pushPartValues.enabled": ["true", "true", "false"],
+    "spark.sql.sources.v2.bucketing.partiallyClusteredDistribution.enabled": ["false", "true"],
+    "spark.sql.sources.v2.bucketing.allowJoinKeysSubsetOfPartitionKeys.enabled": ["false", "true"],
+    "spark.sql.sources.v2.bucketing.shuffle.enabled": ["false", "true"],
 }
 
 #: A conf that changes what a reader returns, for a table of another session.

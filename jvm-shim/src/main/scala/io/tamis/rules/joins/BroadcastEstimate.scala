@@ -5,11 +5,27 @@ import io.tamis.rules.relations.FilteredRelation
 import scala.util.Try
 
 import org.apache.spark.sql.catalyst.expressions.Attribute
-import org.apache.spark.sql.catalyst.plans.logical.{LeafNode, LogicalPlan, Statistics}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  BROADCAST,
+  HintInfo,
+  Join,
+  LeafNode,
+  LogicalPlan,
+  Statistics
+}
 import org.apache.spark.sql.internal.SQLConf
 
 /** Estimates, before scans are built, which sides of joins Spark will broadcast. */
 object BroadcastEstimate {
+
+  /** Whether Spark may broadcast the left side, and whether the right one. */
+  def sides(join: Join): (Boolean, Boolean) = {
+    def hinted(hint: Option[HintInfo]) = hint.flatMap(_.strategy).contains(BROADCAST)
+    (
+      hinted(join.hint.leftHint) || mayBroadcast(join.left),
+      hinted(join.hint.rightHint) || mayBroadcast(join.right)
+    )
+  }
 
   /** Whether Spark may consider a side of a join small enough. The estimate is the one that Spark
     * makes once the scans are built; if it estimates rows or knows no size, the side counts as

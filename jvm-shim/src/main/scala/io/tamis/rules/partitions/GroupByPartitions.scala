@@ -88,8 +88,8 @@ object GroupByPartitions extends GoalRule {
     }
 
     def addJoin(join: Join): Unit = join match {
-      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, left, right, hint)
-          if isShuffled(left, right, hint) =>
+      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, left, right, _)
+          if BroadcastEstimate.sides(join) == (false, false) =>
         val pairs = leftKeys.zip(rightKeys).flatMap { case (l, r) =>
           origin(l, left).zip(origin(r, right))
         }
@@ -108,12 +108,6 @@ object GroupByPartitions extends GoalRule {
       case _ =>
     }
 
-    private def isShuffled(left: LogicalPlan, right: LogicalPlan, hint: JoinHint): Boolean = {
-      val strategies = Seq(hint.leftHint, hint.rightHint).flatMap(_.flatMap(_.strategy))
-      !strategies.exists(s => s == BROADCAST || s == SHUFFLE_REPLICATE_NL) &&
-      !BroadcastEstimate.mayBroadcast(left) && !BroadcastEstimate.mayBroadcast(right)
-    }
-
     /** Groups these scans, each by its columns, if that pays and agrees with earlier decisions. */
     private def group(sides: Seq[Seq[PartitionColumn]]): Boolean = {
       val wanted = sides.map(columns => columns.head.scan -> columns.map(_.name))
@@ -127,7 +121,8 @@ object GroupByPartitions extends GoalRule {
         val sizes = wanted.map { case (scan, names) => GroupSizes.of(scan, names) }
         if (sizes.contains(None)) false
         else {
-          val refusal = sizes.flatten.reduce(_ and _).refusal(wanted.head._1.table.session)
+          val refusal =
+            sizes.flatten.reduce(_ and _).refusal(GroupLimits(wanted.head._1.table.session))
           wanted.zip(known).foreach { case ((scan, names), isKnown) =>
             if (isKnown.isEmpty) decide(scan.relation, names, refusal)
           }

@@ -29,12 +29,10 @@ final case class GroupSizes(bytes: Map[Seq[Any], Long]) {
     * as small as the cost of opening a file are never too large. Small groups cost more in
     * scheduling than an exchange costs.
     */
-  def refusal(session: SparkSession): Option[Reason] = {
-    val conf = session.sessionState.conf
+  def refusal(limits: GroupLimits): Option[Reason] = {
     val (total, largest) = (bytes.values.sum, bytes.values.maxOption.getOrElse(0L))
-    val share = math.max(total / session.sparkContext.defaultParallelism, conf.filesOpenCostInBytes)
-    val (average, least) =
-      (total / math.max(bytes.size, 1), TamisConf.partitionGroupsMinSizeBytes(conf))
+    val (share, least) = (math.max(total / limits.tasks, limits.leastShare), limits.leastAverage)
+    val average = total / math.max(bytes.size, 1)
     if (average < least)
       Some(
         Reasons(
@@ -53,6 +51,26 @@ final case class GroupSizes(bytes: Map[Seq[Any], Long]) {
           "most" -> (2 * share).toString
         )
       )
+  }
+}
+
+/** @param tasks
+  *   how many tasks run at the same time
+  * @param leastShare
+  *   bytes that a task may always have
+  * @param leastAverage
+  *   bytes that groups must have on average
+  */
+final case class GroupLimits(tasks: Int, leastShare: Long, leastAverage: Long)
+
+object GroupLimits {
+  def apply(session: SparkSession): GroupLimits = {
+    val conf = session.sessionState.conf
+    GroupLimits(
+      session.sparkContext.defaultParallelism,
+      conf.filesOpenCostInBytes,
+      TamisConf.partitionGroupsMinSizeBytes(conf)
+    )
   }
 }
 

@@ -13,7 +13,8 @@ final case class PartitionColumn(scan: FilteredRelation, name: String)
 object PartitionColumn {
 
   /** The partition column whose values this attribute has, if the rows of the plan are in the tasks
-    * in which the scan has read them: there is no exchange between the scan and the plan.
+    * in which the scan has read them: there is no exchange between the scan and the plan. None also
+    * if a value of the plan depends on the task, such as `rand()` does.
     *
     * @param withoutExchange
     *   whether a join is known to need none
@@ -25,12 +26,13 @@ object PartitionColumn {
   ): Option[PartitionColumn] = {
     def below(a: Attribute, child: LogicalPlan) = origin(a, child, withoutExchange)
     plan match {
-      case FilteredRelation(scan) => of(attribute, scan)
-      case Project(list, child)   => named(attribute, list).flatMap(below(_, child))
-      case Filter(_, child)       => below(attribute, child)
-      case generate: Generate     => below(attribute, generate.child)
-      case join: Join             =>
-        val (isLeft, isRight) = keeping(join, withoutExchange)
+      case _ if !plan.expressions.forall(_.deterministic) => None
+      case FilteredRelation(scan)                         => of(attribute, scan)
+      case Project(list, child) => named(attribute, list).flatMap(below(_, child))
+      case Filter(_, child)     => below(attribute, child)
+      case generate: Generate   => below(attribute, generate.child)
+      case join: Join           =>
+        val (isLeft, isRight) = staying(join, withoutExchange)
         if (isLeft && join.left.outputSet.contains(attribute)) below(attribute, join.left)
         else if (isRight && join.right.outputSet.contains(attribute)) below(attribute, join.right)
         else None
@@ -44,16 +46,17 @@ object PartitionColumn {
     }
   }
 
-  /** Whether the partitioning of the left and of the right side is also one of the join. Rows that
-    * an outer join extends with NULLs are in any task.
+  /** Whether the rows of the left side, and whether those of the right side, stay in their tasks:
+    * if the other side is broadcast, or neither side is exchanged. A row that an outer join extends
+    * with NULLs is in the task of the row that it extends, whatever its own columns would be.
     */
-  private def keeping(join: Join, withoutExchange: Join => Boolean): (Boolean, Boolean) = {
-    val grouped = withoutExchange(join)
-    def stays(other: LogicalPlan) = grouped || BroadcastEstimate.mayBroadcast(other)
+  private def staying(join: Join, withoutExchange: Join => Boolean): (Boolean, Boolean) = {
+    val (leftMoves, rightMoves) =
+      if (withoutExchange(join)) (true, true) else BroadcastEstimate.sides(join)
     join.joinType match {
-      case _: InnerLike                    => (stays(join.right), stays(join.left))
-      case LeftOuter | LeftSemi | LeftAnti => (stays(join.right), false)
-      case RightOuter                      => (false, stays(join.left))
+      case _: InnerLike                    => (rightMoves, leftMoves)
+      case LeftOuter | LeftSemi | LeftAnti => (rightMoves, false)
+      case RightOuter                      => (false, leftMoves)
       case _                               => (false, false)
     }
   }

@@ -1,0 +1,111 @@
+"""`python -m bench.scans.partition_groups`: joins, aggregates and windows by a partition column.
+
+Two generated tables of the same days, one directory per day. Each query runs without tamis, with
+tamis but without groups, and with groups, in random order within every round. The results are
+compared. The sink of all queries is a digest of the rows, so that nothing is sent to the driver.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import statistics
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from bench.session import session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_DATA = Path(__file__).resolve().parents[2] / "build" / "bench" / "partition_groups"
+_WAYS = {
+    "off": {"spark.tamis.enabled": "false"},
+    "without groups": {"spark.tamis.partitionGroups.enabled": "false"},
+    "groups": {},
+}
+
+QUERIES = {
+    "join by day and key": "SELECT count(*), sum(price), sum(delay), count(DISTINCT carrier) "
+    "FROM orders JOIN shipments USING (day, id)",
+    "left join by day and key": "SELECT count(*), sum(price), sum(delay) "
+    "FROM orders LEFT JOIN shipments USING (day, id)",
+    "distinct customers of each day": "SELECT sum(n) FROM "
+    "(SELECT day, count(DISTINCT customer) n FROM orders GROUP BY day)",
+    "sales of each day and customer": "SELECT count(*), max(n), sum(p) FROM "
+    "(SELECT day, customer, count(*) n, sum(price) p FROM orders GROUP BY day, customer)",
+    "first orders of each day": "SELECT sum(price) FROM (SELECT price, row_number() OVER "
+    "(PARTITION BY day, customer ORDER BY id) n FROM orders) WHERE n = 1",
+}
+
+
+def _make(spark: SparkSession, rows: int, days: int) -> None:
+    """Write both tables: half of the orders have a shipment on the same day."""
+    columns = {
+        "orders": "id, cast(id * 7919 % 50021 AS INT) customer, "
+        "cast(id % 9973 / 7 AS DECIMAL(12, 2)) price, sha2(cast(id AS STRING), 256) note",
+        "shipments": "id, cast(id % 31 AS INT) delay, concat('carrier ', id % 17) carrier",
+    }
+    for name, selected in columns.items():
+        every = 2 if name == "shipments" else 1
+        where = _DATA / f"{name}-{rows}-{days}"
+        if not (where / "_SUCCESS").exists():
+            spark.sql(
+                f"SELECT {selected}, date_add(DATE'2024-01-01', cast(id % {days} AS INT)) day "
+                f"FROM range({rows}) WHERE id div {days} % {every} = 0"
+            ).repartition("day").write.mode("overwrite").partitionBy("day").parquet(str(where))
+        spark.read.parquet(str(where)).createOrReplaceTempView(name)
+
+
+def _run(spark: SparkSession, sql: str, way: str) -> tuple[float, list[tuple[object, ...]], int]:
+    """Return seconds, the rows, and the number of exchanges of the plan."""
+    for key, value in _WAYS[way].items():
+        spark.conf.set(key, value)
+    started = time.perf_counter()
+    frame = spark.sql(sql)
+    rows = [tuple(row) for row in frame.collect()]
+    seconds = time.perf_counter() - started
+    plan, _, _ = frame._jdf.queryExecution().executedPlan().toString().partition("Initial Plan")
+    for key in _WAYS[way]:
+        spark.conf.unset(key)
+    return seconds, rows, plan.count("Exchange hash")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=6_000_000)
+    parser.add_argument("--days", type=int, default=30)
+    parser.add_argument("--rounds", type=int, default=7)
+    arguments = parser.parse_args()
+
+    spark = session("4g", {"spark.sql.requireAllClusterKeysForCoPartition": "false"})
+    _make(spark, arguments.rows, arguments.days)
+    rng = random.Random(0)
+    print("\n| query | exchanges | off, s | without groups | groups | groups / off |")
+    print("|---|---:|---:|---:|---:|---:|")
+    for title, sql in QUERIES.items():
+        times: dict[str, list[float]] = {way: [] for way in _WAYS}
+        answers = []
+        exchanges = {}
+        for number in range(arguments.rounds + 1):
+            for way in rng.sample(list(_WAYS), len(_WAYS)):
+                seconds, rows, exchanges[way] = _run(spark, sql, way)
+                answers.append(rows)
+                if number:
+                    times[way].append(seconds)
+        if any(answer != answers[0] for answer in answers):
+            raise SystemExit(f"the answers to {title!r} differ")
+        middle = {way: statistics.median(values) for way, values in times.items()}
+        ratios = [a / b for a, b in zip(times["groups"], times["off"], strict=True)]
+        print(
+            f"| {title} | {exchanges['off']} to {exchanges['groups']} | "
+            + " | ".join(f"{middle[way]:.2f}" for way in _WAYS)
+            + f" | {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) |",
+            flush=True,
+        )
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()
