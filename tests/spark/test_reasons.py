@@ -403,6 +403,14 @@ def split(w: World) -> Any:
     return statement, lambda: w.set("spark.tamis.residualSplit.minSaved", "0ms")
 
 
+@case("PARTITION_GROUPS_SMALL")
+def groups_of_partitions(w: World) -> Any:
+    w.rows().select("id", "k").repartition(1).write.partitionBy("k").parquet(w.path("t"))
+    w.view("t", w.paths["t"])
+    statement = "SELECT k, id, count(*) FROM t GROUP BY k, id"
+    return statement, lambda: w.set("spark.tamis.partitionGroups.minSize", "0b")
+
+
 @case("TOPK_KEY_UNKNOWN")
 def sorted_by_int96(w: World) -> Any:
     w.set(*INT96)
@@ -763,6 +771,7 @@ ELSEWHERE = {
     "PARTITION_VALUE_PROVES_NOTHING",
     "CONSTANTS_NOT_COMPARABLE",
     "SPLIT_NOT_NEEDED",
+    "PARTITION_GROUPS_UNEVEN",  # needs several cores: GroupSizesSuite
     "SIDECAR_STARTING",  # tests/launch/test_early_query.py
     # of tables whose formats need jars: tests/formats
     "DELTA_CHOSE_NO_FILES",
@@ -781,7 +790,7 @@ ELSEWHERE = {
 }
 
 #: Reasons whose fix changes how files are read, and not how many.
-UNCHANGED_FILE_COUNT = {"READER_LOSES_ROWS", "SPLIT_DOES_NOT_PAY"}
+UNCHANGED_FILE_COUNT = {"PARTITION_GROUPS_SMALL", "READER_LOSES_ROWS", "SPLIT_DOES_NOT_PAY"}
 
 
 def explanation(frame: Any) -> dict[str, Any]:

@@ -27,8 +27,8 @@ final class PartitionGroups private (
 ) {
   val keys: IndexedSeq[InternalRow] = values.map(v => new GenericInternalRow(v.toArray))
 
-  /** What Spark is told: each partition has the rows of one key. A key may have several partitions,
-    * which Spark then reads in one task.
+  /** Each partition has the rows of one key. A key may have several partitions, which Spark then
+    * reads in one task.
     */
   def partitioning: Partitioning =
     new KeyGroupedPartitioning(

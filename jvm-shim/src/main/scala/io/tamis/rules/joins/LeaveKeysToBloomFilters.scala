@@ -3,6 +3,7 @@ package io.tamis.rules.joins
 import io.tamis.conf.TamisConf
 import io.tamis.planning.ScanConstraints
 import io.tamis.rules.goals.GoalRule
+import io.tamis.rules.joins.BroadcastEstimate.mayBroadcast
 import io.tamis.rules.relations.{FilteredRelation, TamisRelation, TamisScanRelation}
 import io.tamis.runtime.{KeyMembership, RuntimeCondition}
 
@@ -81,8 +82,7 @@ object LeaveKeysToBloomFilters extends GoalRule {
   private def columnsLeft(p: Pruning): Seq[Column] = p.originsOfBloomFilters.flatMap {
     case (origin, relation @ (TamisRelation(_) | TamisScanRelation(_)))
         if !p.broadcastHint &&
-          (!BroadcastEstimate
-            .mayBroadcast(p.filtered) || hasRuntimeKeys(origin, relation, p.pruned)) =>
+          (!mayBroadcast(p.filtered) || hasRuntimeKeys(origin, relation, p.pruned)) =>
       columnsOf(origin, relation)
     case _ => Nil
   }
