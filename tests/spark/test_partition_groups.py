@@ -118,8 +118,11 @@ HITS = [
         "JOIN visits v ON s.id = v.id GROUP BY s.day, v.guests",
         [DAY],
     ),
-    ("SELECT day, each, count(*) FROM sales LATERAL VIEW explode(array(id, 7)) AS each "
-     "GROUP BY day, each", [DAY]),
+    (
+        "SELECT day, each, count(*) FROM sales LATERAL VIEW explode(array(id, 7)) AS each "
+        "GROUP BY day, each",
+        [DAY],
+    ),
 ]
 
 
@@ -157,7 +160,7 @@ MISSES = [
     "SELECT count(*) FROM sales s JOIN (SELECT id, day FROM visits UNION ALL SELECT id, day FROM "
     f"visits) v ON {KEYS}",
     # rows that are extended with NULLs are in any task
-    f"SELECT v.day, count(DISTINCT s.id) FROM (SELECT * FROM sales WHERE id < 5) s LEFT JOIN "
+    "SELECT v.day, count(DISTINCT s.id) FROM (SELECT * FROM sales WHERE id < 5) s LEFT JOIN "
     "(SELECT /*+ REPARTITION(2) */ * FROM visits) v ON s.id = v.id GROUP BY v.day",
     # Spark broadcasts a side
     f"SELECT /*+ BROADCAST(v) */ count(*) FROM sales s JOIN visits v ON {KEYS}",
