@@ -36,7 +36,9 @@ final class PartitionGroups private (
       keys.size
     )
 
-  /** The partitions, or one without a file: Spark fails if run-time filters leave none. */
+  /** The partitions, or one without a file if run-time filters leave none: its key is one of those
+    * that were reported, as Spark requires of what is left.
+    */
   def orEmpty(partitions: Seq[InputPartition]): Array[InputPartition] =
     if (partitions.nonEmpty) partitions.toArray
     else Array(new KeyedFilePartition(0, Array.empty, keys.head))
