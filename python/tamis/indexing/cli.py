@@ -76,6 +76,22 @@ Expressions = Annotated[
         help="Record bounds and values of this expression; repeatable.",
     ),
 ]
+Aggregates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--aggregate",
+        metavar="SQL",
+        help='Record this aggregate of each file, such as "sum(price * quantity)"; repeatable.',
+    ),
+]
+By = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--by",
+        metavar="NAME",
+        help="Record the aggregates by the values of this column; repeatable.",
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(
@@ -102,11 +118,22 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 
 #: The `columns` argument of Index.build.
 _Columns: TypeAlias = list[str] | dict[str, list[str]] | None
-_Record: TypeAlias = "Callable[[Index, _Columns, list[str] | None, bool | None], None]"
+_Record: TypeAlias = "Callable[[Index, _Request], None]"
 _GAPS: Final = (
     "Record bounds from the rows for columns without usable bounds in the footers, such as INT96 "
     "timestamps, FLOAT and DOUBLE."
 )
+
+
+@dataclass(frozen=True)
+class _Request:
+    """What to record: the arguments of Index.build."""
+
+    columns: _Columns
+    expressions: list[str] | None
+    fill_gaps: bool | None
+    aggregates: list[str] | None
+    by: list[str]
 
 
 def _columns(
@@ -149,6 +176,8 @@ def _recording(column_help: str, gaps_help: str) -> Callable[[_Record], _Record]
             values: Values = None,
             ndv: Ndv = None,
             expression: Expressions = None,
+            aggregate: Aggregates = None,
+            by: By = None,
             fill_gaps: bool | None = typer.Option(
                 None, "--fill-gaps/--no-fill-gaps", help=gaps_help, show_default=False
             ),
@@ -159,7 +188,7 @@ def _recording(column_help: str, gaps_help: str) -> Callable[[_Record], _Record]
         ) -> None:
             columns = _columns(column, bounds, bloom, values, ndv)
             with opened(target, conf, Reads(format, schema, option)) as index:
-                record(index, columns, expression, fill_gaps)
+                record(index, _Request(columns, expression, fill_gaps, aggregate, by or []))
                 _show(index, as_json=False)
 
         app.command(name=record.__name__, help=record.__doc__)(command)
@@ -172,15 +201,19 @@ def _recording(column_help: str, gaps_help: str) -> Callable[[_Record], _Record]
     "Record statistics of this column only; repeatable. Default: all columns.",
     f"{_GAPS} This is the default.",
 )
-def build(
-    index: Index, columns: _Columns, expressions: list[str] | None, fill_gaps: bool | None
-) -> None:
+def build(index: Index, request: _Request) -> None:
     """Build the index from the footers of all files, and from rows where footers do not suffice.
 
     The index of ORC, CSV and JSON files is built from the rows. For a path to such files, pass
     --format. For a table, the catalog has the format.
     """
-    index.build(columns=columns, expressions=expressions, fill_gaps=fill_gaps is not False)
+    index.build(
+        columns=request.columns,
+        expressions=request.expressions,
+        fill_gaps=request.fill_gaps is not False,
+        aggregates=request.aggregates,
+        by=request.by,
+    )
 
 
 @_recording(
@@ -188,11 +221,15 @@ def build(
     "even if it was built with --column.",
     f"{_GAPS} Default: the choice of the last build.",
 )
-def add(
-    index: Index, columns: _Columns, expressions: list[str] | None, fill_gaps: bool | None
-) -> None:
+def add(index: Index, request: _Request) -> None:
     """Add statistics to the index, and keep everything that it records already."""
-    index.add(columns=columns, expressions=expressions, fill_gaps=fill_gaps)
+    index.add(
+        columns=request.columns,
+        expressions=request.expressions,
+        fill_gaps=request.fill_gaps,
+        aggregates=request.aggregates,
+        by=request.by,
+    )
 
 
 @app.command()
@@ -255,6 +292,10 @@ def list_indexes(
             "columns": None if each.selected is None else list(each.selected),
             "recorded": {k: list(v) for k, v in each.recorded.columns.items()},
             "expressions": list(each.recorded.expressions),
+            "aggregates": [
+                {"by": list(grouping.by), "aggregates": list(grouping.aggregates)}
+                for grouping in each.recorded.groupings
+            ],
         }
         for each, written in _specifications(location)
     ]

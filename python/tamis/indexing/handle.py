@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.build.current_index import held_by, keys_in_force, selected_leaves, staleness
 from tamis.indexing.build.listing import cache_location, invalidate, waiting_files
@@ -46,6 +48,8 @@ class Index(IndexChanges):
         columns: Columns | None = None,
         expressions: Expressions | None = None,
         fill_gaps: bool = True,
+        aggregates: Sequence[str] | None = None,
+        by: Sequence[str] = (),
     ) -> Index:
         """Build the index from the footers of all files, and commit it.
 
@@ -85,11 +89,18 @@ class Index(IndexChanges):
                 may spell them differently: an expression is identified by what it computes.
             fill_gaps: Whether to record bounds where the footers of Parquet files do not suffice.
                 If False, and nothing else is recorded from the rows, only footers are read.
+            aggregates: SQL of aggregates to record for each file: count, sum, avg, min or max of an
+                expression over the columns of a row. Queries with these aggregates do not read
+                files whose rows all pass their filters.
+            by: The columns by whose values the aggregates are recorded, for queries that group by
+                some of them, or filter by them. Nothing is recorded of a file with more than 1000
+                combinations of their values.
 
         Example:
             index.build(columns={"id": "bloom"}, expressions=["upper(name)"])
+            index.build(aggregates=["sum(price * quantity)", "count(*)"], by=["country"])
         """
-        selected, spec = requested_statistics(columns, expressions, fill_gaps)
+        selected, spec = requested_statistics(columns, expressions, fill_gaps, aggregates, by)
         _require_library(spec)
         listing = self._list()
         selected = self._reader_of(listing).narrowed(selected, spec)
@@ -101,6 +112,8 @@ class Index(IndexChanges):
         columns: Columns | None = None,
         expressions: Expressions | None = None,
         fill_gaps: bool | None = None,
+        aggregates: Sequence[str] | None = None,
+        by: Sequence[str] = (),
     ) -> Index:
         """Refresh the index, and record these statistics in addition to what it holds.
 
@@ -115,11 +128,14 @@ class Index(IndexChanges):
             columns: As for `build`.
             expressions: As for `build`.
             fill_gaps: As for `build`. None: as the index was built before.
+            aggregates: As for `build`.
+            by: As for `build`. Aggregates that are recorded by other columns are kept.
 
         Example:
             index.add(columns={"id": "bloom"})
         """
-        selected, more = requested_statistics(columns, expressions, fill_gaps is not False)
+        is_filled = fill_gaps is not False
+        selected, more = requested_statistics(columns, expressions, is_filled, aggregates, by)
         _require_library(more)
         for _ in range(ATTEMPTS):
             if self._try_to_add(selected, more, fill_gaps):

@@ -108,7 +108,8 @@ class TableReader:
             requested: The requested row statistics.
         """
         if selected is None and self.listing.table_format == ICEBERG:
-            return list(requested.columns) if requested.columns or requested.expressions else None
+            named = requested.columns or requested.expressions or requested.groupings
+            return list(requested.columns) if named else None
         return selected
 
     def entries(self, spec: RecordingSpec, gone: dict[str, str] | None = None) -> tuple[Entry, ...]:

@@ -9,6 +9,7 @@ import msgspec
 import pyarrow as pa
 
 from tamis.indexing.format import blooms, distinct_sketches, value_lists
+from tamis.indexing.format.groups import Groups
 from tamis.indexing.format.recording_spec import Entry
 
 __all__ = ["Columns", "Recorded", "RowStatistics", "timed"]
@@ -24,12 +25,14 @@ class Columns:
         filters: See `blooms`.
         lists: See `value_lists`.
         sketches: See `distinct_sketches`.
+        groups: See `groups`.
     """
 
     columns: Mapping[str, pa.Array] | None = None
     filters: blooms.Blooms | None = None
     lists: value_lists.ValueLists | None = None
     sketches: distinct_sketches.Sketches | None = None
+    groups: Groups | None = None
 
 
 @dataclass(frozen=True, slots=True)

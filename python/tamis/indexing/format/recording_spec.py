@@ -4,6 +4,8 @@ bounds   least and greatest value and the counts of NULL and NaN, per file
 bloom    a Bloom filter of the values, per file: for = and IN on columns without clustering
 values   the distinct values, per file with few of them: for <> and NOT IN as well
 ndv      a sketch of the distinct values, per file: their number, for Spark's optimizer
+
+Aggregates (count, sum, min, max) are recorded per file and combination of values of some columns.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from tamis.errors import StatisticsIndexError
 from tamis.expr.nodes import Call, Column, Opaque, columns_of
 from tamis.expr.sql import identifier
 from tamis.indexing.executor.columns_schema import Leaf, is_known
+from tamis.indexing.format.aggregate_sql import ROWS, is_exact, is_group, written
 from tamis.wire.catalyst import decode
 
 __all__ = [
@@ -26,6 +29,7 @@ __all__ = [
     "Columns",
     "Entry",
     "Expressions",
+    "Grouping",
     "RecordingSpec",
     "Schema",
     "column_entry",
@@ -47,12 +51,26 @@ Columns: TypeAlias = Sequence[str] | Mapping[str, Kinds]
 Expressions: TypeAlias = Sequence[str] | Mapping[str, Kinds]
 
 
+class Grouping(msgspec.Struct, frozen=True):
+    """Aggregates of each combination of values of some columns, as users wrote them.
+
+    Attributes:
+        by: The columns. Empty: the aggregates are those of all rows of a file.
+        aggregates: SQL of aggregates, such as "sum(price * quantity)".
+    """
+
+    by: tuple[str, ...]
+    aggregates: tuple[str, ...]
+
+
 class RecordingSpec(msgspec.Struct, frozen=True):
     """The requested row statistics, as users wrote them. A refresh keeps them.
 
     Attributes:
         columns: Kinds by column.
         expressions: Kinds by expression.
+        groupings: Aggregates, at most one item for each list of columns. Older versions do not
+            write it.
         fills_gaps: Whether bounds are recorded of the columns of Parquet files whose footers do not
             suffice, see `build.footer_gaps`. False in indexes of older versions.
     """
@@ -60,9 +78,10 @@ class RecordingSpec(msgspec.Struct, frozen=True):
     columns: dict[str, tuple[str, ...]] = {}
     expressions: dict[str, tuple[str, ...]] = {}
     fills_gaps: bool = False
+    groupings: tuple[Grouping, ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.columns or self.expressions or self.fills_gaps)
+        return bool(self.columns or self.expressions or self.groupings or self.fills_gaps)
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -74,7 +93,9 @@ class Entry(msgspec.Struct, frozen=True):
         path: The path of a column; None for an expression.
         key: The key of an expression; None for a column.
         reads: The paths of the columns that an expression reads. Older versions do not write it.
-        guards: SQL and type of each date and timestamp column that the value reads.
+        guards: SQL and type of each date and timestamp column that the value or the groups read.
+        by: Path and type of the columns by whose values an aggregate is recorded; None: the entry
+            is not an aggregate. An aggregate without path and key counts rows.
         files: Number of files for which the statistic is known.
         bytes: Size in the durable form.
         seconds: Its share of the time of the jobs of the latest build.
@@ -93,6 +114,11 @@ class Entry(msgspec.Struct, frozen=True):
     bytes: int = 0
     seconds: float = 0.0
     fills_gap: bool = False
+    by: tuple[tuple[tuple[str, ...], str], ...] | None = None
+
+    @property
+    def is_aggregate(self) -> bool:
+        return self.by is not None
 
     @property
     def leaf(self) -> Leaf:
@@ -102,11 +128,15 @@ class Entry(msgspec.Struct, frozen=True):
     @property
     def meaning(self) -> tuple[object, ...]:
         """A key that is equal for entries whose statistics mean the same."""
-        return self.kind, self.path, self.key, self.type, self.guards
+        return self.kind, self.path, self.key, self.type, self.guards, self.by
 
 
 def requested_statistics(
-    columns: Columns | None, expressions: Expressions | None, fills_gaps: bool = False
+    columns: Columns | None,
+    expressions: Expressions | None,
+    fills_gaps: bool = False,
+    aggregates: Sequence[str] | None = None,
+    by: Sequence[str] | None = None,
 ) -> tuple[Sequence[str] | None, RecordingSpec]:
     """Return the columns whose footer statistics are read (None: all), and the row statistics.
 
@@ -117,6 +147,12 @@ def requested_statistics(
         raise StatisticsIndexError(
             "columns= and expressions= take lists, or mappings such as {'id': 'bloom'}"
         )
+    if isinstance(aggregates, str) or isinstance(by, str):
+        raise StatisticsIndexError("aggregates= and by= take lists, such as ['sum(price)']")
+    if by and not aggregates:
+        raise StatisticsIndexError(
+            "by= names the columns by whose values aggregates= are recorded: pass both"
+        )
     recorded = RecordingSpec(
         _kinds("columns", columns if isinstance(columns, Mapping) else {}),
         _kinds(
@@ -126,6 +162,9 @@ def requested_statistics(
             else dict.fromkeys(expressions or (), _OF_EXPRESSIONS),
         ),
         fills_gaps,
+        (Grouping(tuple(dict.fromkeys(by or ())), tuple(dict.fromkeys(aggregates))),)
+        if aggregates
+        else (),
     )
     return (None if isinstance(columns, Mapping) else columns), recorded
 
@@ -145,7 +184,16 @@ def union_of(before: RecordingSpec, more: RecordingSpec) -> RecordingSpec:
         joined(before.columns, more.columns),
         joined(before.expressions, more.expressions),
         before.fills_gaps or more.fills_gaps,
+        _together(before.groupings, more.groupings),
     )
+
+
+def _together(before: Sequence[Grouping], more: Sequence[Grouping]) -> tuple[Grouping, ...]:
+    """Return both, with one item for each list of columns."""
+    aggregates: dict[tuple[str, ...], dict[str, None]] = {}
+    for each in (*before, *more):
+        aggregates.setdefault(each.by, {}).update(dict.fromkeys(each.aggregates))
+    return tuple(Grouping(by, tuple(listed)) for by, listed in aggregates.items())
 
 
 def _kinds(argument: str, wanted: Mapping[str, Kinds]) -> dict[str, tuple[str, ...]]:
@@ -230,6 +278,9 @@ def entries_of(
         collect(name, _of_column(name, kinds, leaves, schema))
     for sql, kinds in spec.expressions.items():
         collect(sql, _of_expression(sql, kinds, schema, parse))
+    for grouping in spec.groupings:
+        for sql in grouping.aggregates:
+            collect(sql, _of_aggregate(sql, grouping.by, leaves, schema, parse))
     return tuple(entries.values())
 
 
@@ -311,6 +362,83 @@ def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse)
     guards, reads = guards_of(paths, schema, sql), _columns_at(paths, schema)
     for kind in kinds:
         yield Entry(kind, sql, sql, parsed["type"], key=expr.key, guards=guards, reads=reads)
+
+
+def _of_aggregate(
+    sql: str, by: Sequence[str], leaves: Sequence[Leaf], schema: Schema, parse: Parse
+) -> Iterator[Entry]:
+    groups = tuple(_group(name, leaves, schema) for name in by)
+    aggregate = written(sql)
+    name = f"{sql} by {', '.join(by)}" if by else sql
+    paths: list[tuple[str, ...]] = [path for path, _ in groups]
+    if aggregate.argument is None:
+        guards = guards_of(paths, schema, name)
+        yield Entry(aggregate.kind, name, ROWS, "long", guards=guards, by=groups)
+        return
+    parsed = parse(aggregate.argument, schema.json)
+    if parsed["refusal"] is not None:
+        raise StatisticsIndexError(
+            f"aggregates: {sql}: {parsed['refusal']}: aggregate a deterministic expression over "
+            "the columns of one row"
+        )
+    data_type = parsed["type"]
+    if not (is_known(data_type) and is_exact(aggregate.kind, data_type)):
+        why = (
+            "whose sum depends on the order of the rows: cast it to DECIMAL"
+            if data_type in ("float", "double")
+            else "of which it cannot be recorded: aggregate a number, string, date or timestamp"
+        )
+        raise StatisticsIndexError(f"aggregates: {sql}: its argument has type {data_type}, {why}")
+    expr = decode(parsed["document"])
+    path = key = None
+    if isinstance(expr, Column):
+        # the columns of the index are those that have statistics
+        (leaf,) = _leaves(".".join(expr.path), leaves, schema)
+        path, reads = leaf.path, ()
+        paths.append(path)
+    else:
+        key = expr.key if isinstance(expr, Call | Opaque) else None
+        if key is None:
+            raise StatisticsIndexError(
+                f"aggregates: {sql} cannot be matched with the aggregates of a query, because it "
+                "is of a predicate, or reads a CHAR column or a column with a default: write it "
+                "without that part"
+            )
+        paths += columns_of(expr)
+        reads = _columns_at(columns_of(expr), schema)
+    guards = guards_of(paths, schema, name)
+    yield Entry(
+        aggregate.kind,
+        name,
+        aggregate.argument if path is None else identifier(path),
+        data_type,
+        path=path,
+        key=key,
+        guards=tuple(dict.fromkeys(guards)),
+        reads=reads,
+        by=groups,
+    )
+
+
+def _group(name: str, leaves: Sequence[Leaf], schema: Schema) -> tuple[tuple[str, ...], str]:
+    """Return path and type of a column by which aggregates are recorded.
+
+    Raises:
+        StatisticsIndexError: Rows cannot be grouped by it, or need not be.
+    """
+    if schema.is_partition(name):
+        raise StatisticsIndexError(
+            f"by: {name} is a partition column. Queries may group by it anyway, because each file "
+            "has one value: leave it out"
+        )
+    found = _leaves(name, leaves, schema)
+    if len(found) != 1 or not is_group(found[0].type):
+        kinds = ", ".join(leaf.type for leaf in found) if len(found) == 1 else "struct"
+        raise StatisticsIndexError(
+            f"by: {name} has type {kinds}: rows can be grouped by columns of whole numbers, "
+            "decimals, strings, dates, timestamps and booleans"
+        )
+    return found[0].path, found[0].type
 
 
 def _columns_at(paths: Sequence[tuple[str, ...]], schema: Schema) -> tuple[tuple[str, ...], ...]:

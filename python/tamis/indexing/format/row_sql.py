@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from typing import Final
 
 from tamis.indexing.format import blooms, distinct_sketches, value_lists
+from tamis.indexing.format.groups import MAX_GROUPS
 from tamis.indexing.format.recording_spec import Entry
+from tamis.expr.sql import identifier
 
 __all__ = [
     "FILE",
@@ -21,6 +23,8 @@ __all__ = [
     "ORDINARY",
     "TEXT",
     "bounds_sql",
+    "group_columns",
+    "groups_sql",
     "is_old",
     "members_sql",
     "sketch_sql",
@@ -92,6 +96,67 @@ def sketch_sql(k: int, entry: Entry) -> list[str]:
             f"coalesce(sum(CAST(length({value}) AS BIGINT)), 0L) AS length{k}",
             f"CAST(max(length({value})) AS BIGINT) AS longest{k}",
         ]
+    return columns
+
+
+def group_columns(entry: Entry) -> list[str]:
+    """Return SQL of the columns `by<i>` by whose values aggregates are recorded, in each row."""
+    assert entry.by is not None
+    return [f"{identifier(path)} AS by{i}" for i, (path, _) in enumerate(entry.by)]
+
+
+def groups_sql(entries: Sequence[Entry]) -> str:
+    """Return SQL of one row per file and group, for entries with the same columns `by<i>`.
+
+    Its columns are FILE, `by<i>`, the number `n` of rows, those of `_aggregate_sql`, and `place`,
+    the number of the group in its file. Groups are cut off if there are too many: the remaining
+    ones of such a file have fewer rows than the file, so it does not count.
+    """
+    by = entries[0].by
+    assert by is not None
+    names = [f"by{i}" for i in range(len(by))]
+    wanted = [*FILE, *names, "count(*) AS n"]
+    for k, entry in enumerate(entries):
+        wanted += _aggregate_sql(k, entry)
+    keys = ", ".join([*FILE, *names])
+    grouped = f"SELECT {', '.join(wanted)} FROM {{rows}} GROUP BY {keys}"
+    if not names:
+        return f"SELECT *, 1 AS place FROM ({grouped})"
+    numbered = (
+        f"SELECT *, row_number() OVER (PARTITION BY {', '.join(FILE)} "
+        f"ORDER BY {', '.join(names)}) AS place FROM ({grouped})"
+    )
+    as_bytes = [
+        f"CAST({name} AS BINARY) AS {name}"  # because strings need not be valid UTF-8
+        for name, (_, kind) in zip(names, by, strict=True)
+        if kind == "string"
+    ]
+    replaced = [name.rpartition(" AS ")[2] for name in as_bytes]
+    listed = f"SELECT * EXCEPT ({', '.join(replaced)}), {', '.join(as_bytes)}" if as_bytes else (
+        "SELECT *"
+    )
+    return f"{listed} FROM ({numbered}) WHERE place <= {MAX_GROUPS + 1}"
+
+
+def _aggregate_sql(k: int, entry: Entry) -> list[str]:
+    """Return SQL of `old<k>` and, of the groups of an entry, `count<k>`, `positive<k>`,
+    `negative<k>` and `value<k>`.
+
+    A sum that overflows the type of Spark's own sum is NULL: a query could not use it either.
+    """
+    value = f"v{k}"
+    columns = [f"bool_or(old{k}) AS old{k}", f"count({value}) AS count{k}"]
+    if entry.kind == "sum":
+        for name, sign in (("positive", ">"), ("negative", "<")):
+            some = f"IF({value} {sign} 0, {value}, NULL)"
+            columns.append(f"IF(count({some}) = 0, 0, try_sum({some})) AS {name}{k}")
+    elif entry.kind in ("min", "max"):
+        edge = f"{entry.kind}({value})"
+        if entry.type in TEXT:
+            edge = f"substring({edge}, 1, {MAX_BOUND + 1})"
+        if entry.type == "string":
+            edge = f"CAST({edge} AS BINARY)"
+        columns.append(f"{edge} AS value{k}")
     return columns
 
 

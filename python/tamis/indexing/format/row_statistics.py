@@ -8,11 +8,15 @@ recorded.json       the entries and the request that they resolve, with a separa
 recorded.stats      Parquet, one row per file: `<k>.min`, `<k>.max`, `<k>.null_count`,
                     `<k>.nan_count`, `<k>.attained` for bounds; `<k>.size` for filters (blocks)
                     and lists (values), null if there is none; `<k>.size` (bytes),
-                    `<k>.length` and `<k>.longest` for sketches
+                    `<k>.length` and `<k>.longest` for sketches; `<k>.size` (groups) for
+                    aggregates
 <k>.bits            concatenated words of the filters of entry k, little-endian
 <k>.values          Parquet, concatenated values of the lists of entry k
 <k>.sketches        concatenated sketches of entry k
 <k>.union           the union of these sketches
+<k>.groups          Parquet, one row per group of entry k, file by file: see `groups`
+
+Format 2 has aggregates. Without them, format 1 is written, which older versions read too.
 """
 
 from __future__ import annotations
@@ -31,7 +35,7 @@ from tamis.evaluation.domain.bounds import Edge
 from tamis.expr.types import DataType
 from tamis.files.columns import plain
 from tamis.indexing.executor.columns_schema import arrow_type
-from tamis.indexing.format import blooms, distinct_sketches, value_lists
+from tamis.indexing.format import blooms, distinct_sketches, groups, value_lists
 from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.layout import RECORDED as TABLE
 from tamis.indexing.format.layout import Pointer
@@ -55,7 +59,8 @@ __all__ = [
     "unions",
 ]
 
-FORMAT = 1
+FORMAT = 2
+WITHOUT_AGGREGATES = 1
 ENTRIES = "recorded.json"
 _BOUNDS = ("min", "max", "null_count", "nan_count", "attained")
 
@@ -92,7 +97,9 @@ class Parts:
             entries: The same entries, with the files of all segments. None: there are no others.
         """
         listed = self.entries if entries is None else tuple(entries)
-        content = msgspec.json.encode(Recording(FORMAT, spec, listed))
+        has_aggregates = bool(spec.groupings) or any(entry.is_aggregate for entry in listed)
+        written = FORMAT if has_aggregates else WITHOUT_AGGREGATES
+        content = msgspec.json.encode(Recording(written, spec, listed))
         return self.tables, {ENTRIES: memoryview(content), **self.raw}
 
 
@@ -159,6 +166,10 @@ def _encode(
         return int((part.filters.blocks >= 0).sum()), part.filters.words.nbytes
     if part.sketches is not None:
         return _encode_sketches(k, part.sketches, table, raw)
+    if part.groups is not None:
+        table[f"{k}.size"] = _sizes(part.groups.sizes)
+        tables[_groups(k)] = part.groups.table
+        return int((part.groups.sizes >= 0).sum()), part.groups.table.nbytes
     assert part.lists is not None
     table[f"{k}.size"] = _sizes(part.lists.counts)
     tables[_values(k)] = pa.table({"value": _array(part.lists.values, entry)})
@@ -199,6 +210,10 @@ def _values(k: int) -> str:
 
 def _sketches(k: int) -> str:
     return f"{k}.sketches"
+
+
+def _groups(k: int) -> str:
+    return f"{k}.groups"
 
 
 def _union(k: int) -> str:
@@ -247,11 +262,26 @@ def load(store: Store, pointer: Pointer, k: int, entry: Entry) -> Columns:
             raise store.damaged(f"{_sketches(k)} holds {len(content)} bytes instead of {total}")
         lengths, longest = lengths_of(store, pointer, k)
         return Columns(sketches=distinct_sketches.Sketches(sizes, bytes(content), lengths, longest))
+    if entry.is_aggregate:
+        return Columns(groups=_load_groups(store, pointer, k, entry, sizes))
     flat = plain(_read(store, pointer, _values(k), ["value"]).column("value"))
     if len(flat) != total:
         raise store.damaged(f"{_values(k)} holds {len(flat)} values instead of {total}")
     edge: Edge = flat if _is_arrow(entry) else flat.to_numpy()
     return Columns(lists=value_lists.ValueLists(sizes, edge))
+
+
+def _load_groups(
+    store: Store, pointer: Pointer, k: int, entry: Entry, sizes: npt.NDArray[np.int64]
+) -> groups.Groups:
+    wanted = groups.schema_of(entry)
+    table = _read(store, pointer, _groups(k), wanted.names)
+    total = int(np.maximum(sizes, 0).sum())
+    if len(table) != total or table.column_names != wanted.names:
+        raise store.damaged(
+            f"{_groups(k)} holds {len(table)} groups of {table.column_names} instead of {total}"
+        )
+    return groups.Groups(sizes, table.cast(wanted).combine_chunks())
 
 
 def sizes_of(store: Store, pointer: Pointer, k: int) -> npt.NDArray[np.int64]:
@@ -337,6 +367,9 @@ def merge(entry: Entry, old: Columns, rows: npt.NDArray[np.int64], new: Columns)
         return Columns(filters=blooms.joined(chosen))
     if old.sketches is not None and new.sketches is not None:
         return Columns(sketches=_merged_sketches(old.sketches, rows, new.sketches))
+    if old.groups is not None and new.groups is not None:
+        places = _places(rows, len(old.groups)).to_numpy()
+        return Columns(groups=groups.joined([old.groups, new.groups]).take(places))
     assert old.lists is not None
     assert new.lists is not None
     return Columns(lists=_merged_lists(old.lists, rows, new.lists))

@@ -1,9 +1,9 @@
 """Aggregation of the rows of each file with Spark.
 
-There are three jobs over the rows: one for all bounds, one for all Bloom filters and value lists,
-and one for all sketches of distinct values. The second one needs the first, which also counts the
-rows of each file. It runs once for each batch of files whose groups fit into memory, and so does
-the third one. Each reads only the columns that it needs. Files are identified by the `_metadata`
+There are several jobs over the rows: one for all bounds, one for all Bloom filters and value lists,
+one for all sketches of distinct values, and one for all aggregates by the same columns. The second
+one needs the first, which also counts the rows of each file. All but the first run once for each
+batch of files whose groups fit into memory. Each reads only the columns that it needs. Files are identified by the `_metadata`
 columns. Reading those keeps tamis from replacing the scan, so no file is skipped here. The shim
 makes such columns for files of Iceberg, which does not tell the size.
 
@@ -18,7 +18,8 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import unquote
 
 import numpy as np
@@ -26,18 +27,22 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError
+from tamis.indexing.build.rows.group_job_result import GroupJobResult
 from tamis.indexing.build.rows.row_bounds import bounds_at, unknown_bounds
 from tamis.indexing.build.rows.sketch_job_result import SketchJobResult
 from tamis.indexing.build.rows.value_job_result import ValueJobResult
 from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.format import blooms, value_lists
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
+from tamis.indexing.format.groups import MAX_GROUPS, no_groups
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import (
     FILE,
     ID,
     TEXT,
     bounds_sql,
+    group_columns,
+    groups_sql,
     is_old,
     members_sql,
     sketch_sql,
@@ -60,6 +65,8 @@ _MAX_GROUPS: Final = 2_000_000
 #: Sketches of the third job that are collected at a time, at most about 2 KB each.
 _MAX_SKETCHES: Final = 100_000
 
+
+Id = TypeVar("Id", int, str)
 
 Watch = Callable[[str], AbstractContextManager[None]]
 
@@ -110,6 +117,8 @@ def failed(subject: str, problem: Exception, fix: str) -> StatisticsIndexError:
 
 def _nothing(entry: Entry) -> Columns:
     """Return the statistics of an entry for zero files."""
+    if entry.is_aggregate:
+        return Columns(groups=no_groups(entry, 0))
     if entry.kind == "bounds":
         return unknown_bounds(entry, 0)
     if entry.kind == "ndv":
@@ -148,8 +157,10 @@ class Job:
         seconds = [0.0] * len(entries)
         names: dict[int, int] = {}
 
-        def run_job(kinds: Sequence[str], job: Callable[[list[Entry]], Iterable[Columns]]) -> None:
-            chosen = [i for i, entry in enumerate(entries) if entry.kind in kinds]
+        def run_job(
+            is_chosen: Callable[[Entry], bool], job: Callable[[list[Entry]], Iterable[Columns]]
+        ) -> None:
+            chosen = [i for i, entry in enumerate(entries) if is_chosen(entry)]
             started = time.perf_counter()
             for i, part in zip(chosen, job([entries[i] for i in chosen]), strict=True):
                 parts[i] = part
@@ -162,12 +173,17 @@ class Job:
             return columns
 
         of_rows = {entry.kind for entry in entries}
-        if of_rows != {"ndv"}:
-            run_job(["bounds"], of_bounds)
+        if of_rows & {"bounds", "bloom", "values"}:
+            run_job(lambda entry: entry.kind == "bounds", of_bounds)
         if of_rows & {"bloom", "values"}:
-            run_job(["bloom", "values"], lambda chosen: self._members(chosen, names))
+            run_job(
+                lambda entry: entry.kind in ("bloom", "values"),
+                lambda chosen: self._members(chosen, names),
+            )
         if "ndv" in of_rows:
-            run_job(["ndv"], self._sketches)
+            run_job(lambda entry: entry.kind == "ndv", self._sketches)
+        for by in dict.fromkeys(entry.by for entry in entries if entry.is_aggregate):
+            run_job(partial(_is_by, by), self._groups)
         return RowStatistics(tuple(parts), tuple(seconds))
 
     # --- rows -----------------------------------------------------------------------------------
@@ -294,6 +310,36 @@ class Job:
         if batch:
             yield batch
 
+    # --- aggregates of groups -------------------------------------------------------------------
+
+    def _groups(self, entries: Sequence[Entry]) -> Iterator[Columns]:
+        """Return the aggregates of each entry. All have the same columns `by`."""
+        gathered = [GroupJobResult(entry, len(self.uris)) for entry in entries]
+        by = group_columns(entries[0])
+        for places in self._batches([MAX_GROUPS + 1], _MAX_GROUPS):
+            whole = len(places) == len(self.uris) and (self.records >= 0).all()
+            with self.watch(f"aggregating the groups of {len(places)} files"):
+                table = self.sql(
+                    groups_sql(entries), self.rows(entries, None if whole else places, by)
+                )
+            table = table.sort_by("place")
+            owner = self._owners(table)
+            for k, each in enumerate(gathered):
+                each.add(k, table, owner)
+        empty = np.flatnonzero(self.records == 0).tolist()
+        return iter([each.finished(empty) for each in gathered])
+
+    def _owners(self, table: pa.Table) -> npt.NDArray[np.int64]:
+        """Return, for each group, the place of its file if Spark read it as listed; else -1."""
+        stamped = table.group_by(list(FILE)).aggregate([("n", "sum")])
+        files = stamped.rename_columns(["n" if c == "n_sum" else c for c in stamped.column_names])
+        names = files.column("file").to_pylist()
+        places = unambiguous(names, zip(*self.matched(files), strict=True))
+        codes = table.column("file").combine_chunks().dictionary_encode()
+        of_code = [places.get(name, -1) for name in codes.dictionary.to_pylist()]
+        owners: npt.NDArray[np.int64] = np.array([*of_code, -1], np.int64)[codes.indices.to_numpy()]
+        return owners
+
     # --- sketches of distinct values --------------------------------------------------------------
 
     def _sketches(self, entries: Sequence[Entry]) -> Iterator[Columns]:
@@ -311,11 +357,12 @@ class Job:
         return iter([each.finished(empty) for each in gathered])
 
 
-def unambiguous(ids: Sequence[int], places_and_rows: Iterable[tuple[int, int]]) -> dict[int, int]:
+def unambiguous(ids: Sequence[Id], places_and_rows: Iterable[tuple[int, int]]) -> dict[Id, int]:
     """Return the place of the file of every id, without ids that two files share.
 
     Args:
-        ids: The hash that identifies the file, by row.
+        ids: The hash or the path that identifies the file, by row. A file that changes while it is
+            read occurs twice.
         places_and_rows: For files that count, the place in the listing and the row.
 
     >>> unambiguous([7, 8, 7], [(0, 0), (1, 1), (2, 2)])
@@ -323,6 +370,10 @@ def unambiguous(ids: Sequence[int], places_and_rows: Iterable[tuple[int, int]]) 
     """
     counts = Counter(ids)
     return {ids[row]: place for place, row in places_and_rows if counts[ids[row]] == 1}
+
+
+def _is_by(by: object, entry: Entry) -> bool:
+    return entry.is_aggregate and entry.by == by
 
 
 def _spellings(uris: Iterable[str]) -> list[str]:
