@@ -21,7 +21,7 @@ from tamis.files.exact_counts import certain_columns
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.aggregate import Answered, answer
-from tamis.plan.goals.contributions import Aggregate, Function
+from tamis.plan.goals.aggregate_functions import Aggregate, Function
 from tests.differential.generate import POOLS
 from tests.differential.rows import order_key
 

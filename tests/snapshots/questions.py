@@ -67,7 +67,7 @@ from tamis.files.table import ArrowStatistics, dotted
 from tamis.plan.detail.kinds import deciding_kinds
 from tamis.plan.detail.pruning_effects import effects
 from tamis.plan.goals.aggregate import answer
-from tamis.plan.goals.contributions import Aggregate, Function
+from tamis.plan.goals.aggregate_functions import Aggregate, Function
 from tamis.plan.goals.file_keys import key_of_files, matching_files
 from tamis.plan.goals.fully_matching import fully_matching, fully_matching_blocks
 from tamis.plan.goals.limit import enough_files

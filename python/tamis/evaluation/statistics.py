@@ -9,12 +9,22 @@ from typing import Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import Bounds, Edge, Flags
 from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
 from tamis.expr.nodes import Column
+from tamis.expr.types import DataType
 
-__all__ = ["BlockStatistics", "Members", "SelectedStatistics", "Statistics", "Subject"]
+__all__ = [
+    "BlockStatistics",
+    "GroupRows",
+    "Grouped",
+    "Members",
+    "SelectedStatistics",
+    "Statistics",
+    "Subject",
+]
 
 #: A column, or the key of an expression.
 Subject: TypeAlias = Column | str
@@ -38,6 +48,46 @@ class Members(Protocol):
     def slice(self, start: int, stop: int) -> Members: ...
 
     def take(self, ordinals: npt.NDArray[np.intp]) -> Members: ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GroupRows:
+    """An aggregate of each group of rows of each container. All rows of a group have the same
+    values in some columns.
+
+    - `type`: the type of the argument of the aggregate.
+    - `sizes`: the number of groups of each container; -1: not known.
+    - `table`: one row per group, container by container, the groups of a container in the order of
+      their values. Its columns are those of indexing.format.groups.
+    """
+
+    type: DataType
+    sizes: npt.NDArray[np.int64]
+    table: pa.Table
+
+
+class Grouped(Protocol):
+    """Aggregates that are known of the groups of each container, by the values of some columns."""
+
+    @property
+    def by(self) -> tuple[DataType, ...]:
+        """The types of these columns."""
+        ...
+
+    def place_of(self, column: Column) -> int | None:
+        """Return which of the columns this is; None: none of them."""
+        ...
+
+    def rows(self, kind: str, argument: Subject | None) -> GroupRows | None:
+        """Return an aggregate; None if it is not known.
+
+        Args:
+            kind: "count", "sum", "min" or "max".
+            argument: What is aggregated; None: rows are counted.
+        """
+        ...
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Grouped: ...
 
 
 class Statistics(ABC):
@@ -73,6 +123,10 @@ class Statistics(ABC):
     def empty(self) -> Flags | None:
         """Return True where a container is known to be empty; None if that is known for none."""
         return None
+
+    def grouped(self) -> tuple[Grouped, ...]:
+        """Return the aggregates that are known of groups of rows, for each choice of columns."""
+        return ()
 
     def slice(self, start: int, stop: int) -> Statistics:
         """Return the containers from start to stop, exclusive."""
@@ -113,6 +167,10 @@ class BlockStatistics(Statistics):
         empty = self.whole.empty()
         return empty if empty is None or len(empty) == 1 else empty[self.start : self.stop]
 
+    def grouped(self) -> tuple[Grouped, ...]:
+        places = np.arange(self.start, self.stop, dtype=np.intp)
+        return tuple(each.take(places) for each in self.whole.grouped())
+
     def slice(self, start: int, stop: int) -> Statistics:
         return BlockStatistics(self.whole, self.start + start, min(self.start + stop, self.stop))
 
@@ -148,6 +206,9 @@ class SelectedStatistics(Statistics):
     def empty(self) -> Flags | None:
         empty = self.whole.empty()
         return empty if empty is None or len(empty) == 1 else empty[self.ordinals]
+
+    def grouped(self) -> tuple[Grouped, ...]:
+        return tuple(each.take(self.ordinals) for each in self.whole.grouped())
 
     def slice(self, start: int, stop: int) -> Statistics:
         return SelectedStatistics(self.whole, self.ordinals[start:stop])

@@ -5,6 +5,8 @@ Both describe all rows that were written. The format also knows which files have
     files                  bounds, members, expressions    certain facts
     all rows are left      of both                         of both
     rows were deleted      of both: outer bounds           of the format
+
+Aggregates of groups count rows, so whoever uses them compares them with the rows that are left.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ import numpy.typing as npt
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNKNOWN, Certain
 from tamis.evaluation.domain.intersection import contradict, intersect
-from tamis.evaluation.statistics import Members, Statistics, Subject
+from tamis.evaluation.statistics import Grouped, Members, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.tables.recorded import RecordedFiles
 from tamis.tables.scan_input import Part
@@ -83,6 +85,9 @@ class IndexedRecords(Statistics):
         if recorded is None or indexed is None:
             return indexed if recorded is None else recorded
         return recorded | indexed
+
+    def grouped(self) -> tuple[Grouped, ...]:
+        return self.indexed.grouped() if np.any(self.is_whole) else ()
 
 
 def _has_edges(bounds: Bounds) -> Flags:

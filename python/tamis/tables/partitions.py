@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.exact_counts import ATTAINED, UNCERTAIN, Certain
-from tamis.evaluation.statistics import Members, Statistics, Subject
+from tamis.evaluation.statistics import Grouped, Members, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.bounds import constant_bounds
@@ -114,6 +114,9 @@ class FileStatistics(Statistics):
 
     def empty(self) -> Flags | None:
         return None if self.columns is None else self.columns.empty()
+
+    def grouped(self) -> tuple[Grouped, ...]:
+        return () if self.columns is None or self.is_shadowed else self.columns.grouped()
 
     def slice(self, start: int, stop: int) -> Statistics:
         return FileStatistics(

@@ -113,21 +113,31 @@ class ClusteredGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="clustere
 
 
 class AggregateDocument(msgspec.Struct, frozen=True):
-    """An aggregate. `argument` is an expression document, or null for COUNT(*)."""
+    """An aggregate. `argument` is an expression document, or null for COUNT(*).
 
-    function: Literal["count", "min", "max"]
+    `limit`, of a sum: a whole number, as text. The sum is answered only if all partial sums of
+    unscaled values, in any order, are between -limit and limit, exclusive.
+    """
+
+    function: Literal["count", "min", "max", "sum"]
     argument: Any = None
+    limit: str | None = None
 
 
 class AggregateGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="aggregate"):
     """Find the part of these aggregates over the filtered rows that statistics can answer.
 
-    `keys` has the number of the group, from 0, for each directory of the snapshot. If it is null,
-    there is a single group, which exists even without rows.
+    Rows are grouped by their directories and by columns.
+
+    - `keys` has the number of the group, from 0, for each directory of the snapshot. Null: all
+      directories have the number 0.
+    - `by` has the documents of the columns. If it is empty and `keys` is null, there is a single
+      group, which exists even without rows.
     """
 
     aggregates: list[AggregateDocument]
     keys: list[int] | None = None
+    by: list[Any] = []
 
 
 class FactsGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="facts"):
@@ -166,11 +176,17 @@ class FactsAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="facts"):
     columns: list[ColumnFactsDocument]
 
 
-class PartialDocument(msgspec.Struct, frozen=True):
-    """What statistics answer for one group. Values are constants of expression documents."""
+class PartialDocument(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What statistics answer for one group.
+
+    - `values`: one constant of expression documents per aggregate. The value of a sum is the
+      unscaled value, as text.
+    - `by`: one such constant per column of the goal.
+    """
 
     key: int
     values: list[bool | int | float | str | None]
+    by: list[bool | int | float | str | None] = []
 
 
 class AggregateAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="aggregate"):

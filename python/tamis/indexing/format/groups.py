@@ -26,11 +26,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from tamis.evaluation.domain.group_places import places_of
 from tamis.expr.types import DataType
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
 from tamis.indexing.format.recording_spec import Entry
 
-__all__ = ["MAX_GROUPS", "Groups", "by_names", "joined", "no_groups", "places_of", "schema_of"]
+__all__ = ["MAX_GROUPS", "Groups", "by_names", "joined", "no_groups", "schema_of"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -58,21 +59,6 @@ class Groups:
         """Return the groups of the files at these ordinals, in that order."""
         places = places_of(self.sizes, ordinals)
         return Groups(self.sizes[ordinals], self.table.take(pa.array(places)))
-
-
-def places_of(sizes: Longs, ordinals: Longs) -> Longs:
-    """Return the places of the groups of the files at these ordinals.
-
-    >>> places_of(np.array([2, -1, 3]), np.array([2, 0])).tolist()
-    [2, 3, 4, 0, 1]
-    """
-    filled = np.maximum(sizes, 0)
-    starts = np.cumsum(filled) - filled
-    wanted = filled[ordinals]
-    ends = np.cumsum(wanted)
-    total = int(ends[-1]) if len(ends) else 0
-    places: Longs = np.arange(total) + np.repeat(starts[ordinals] - (ends - wanted), wanted)
-    return places
 
 
 def by_names(entry: Entry) -> list[str]:

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
-from tamis.evaluation.statistics import Members, Statistics, Subject
+from tamis.evaluation.statistics import Grouped, Members, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.indexing.problems import IndexUnusable
@@ -66,6 +66,9 @@ class BoundStatistics(Statistics):
 
     def empty(self) -> Flags | None:
         return self.index.empty()
+
+    def grouped(self) -> tuple[Grouped, ...]:
+        return self.index.grouped_as(self._in_index, self._computes_the_same)
 
     def distinct(
         self, column: Column, rows: slice | npt.NDArray[np.int64]

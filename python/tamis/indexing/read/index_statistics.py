@@ -18,17 +18,19 @@ from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
 from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.domain.order import with_keys
-from tamis.evaluation.statistics import Members, Statistics, Subject
+from tamis.evaluation.statistics import Grouped, Members, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.columns import count_array, plain
 from tamis.files.exact_counts import certain_columns
 from tamis.indexing.format import distinct_sketches
+from tamis.indexing.format.groups import Groups
 from tamis.indexing.format.layout import COUNTED_FORMAT, FILES, ColumnEntry, Pointer
 from tamis.indexing.format.row_statistics import Recording
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
 from tamis.indexing.read.cache import LocalCache
+from tamis.indexing.read.recorded_groups import Named, RecordedGroups
 from tamis.indexing.read.row_statistics import DistinctValues, Recordings, bounds_of, chosen
 
 # Seconds until storage that failed is tried again.
@@ -82,6 +84,7 @@ class IndexStatistics(Statistics):
         self._expressions: dict[str, Bounds | None] = {}
         self._members: dict[Subject, Members | None] = {}
         self._certain: dict[Column, Certain | None] = {}
+        self._groups: dict[int, Groups | None] = {}
         self._lock = threading.Lock()
         self._unusable = unusable  # why the recording is missing although there should be one
         self._problem: IndexUnusable | None = None
@@ -154,6 +157,34 @@ class IndexStatistics(Statistics):
             return UNCERTAIN  # Spark converts other types, so their values are not certain
         result = self._once(self._certain, column, lambda: self._load_certain(entry, column.type))
         return result or UNCERTAIN
+
+    def grouped(self) -> tuple[Grouped, ...]:
+        return self.grouped_as(lambda column: column, lambda _: True)
+
+    def grouped_as(
+        self, named: Callable[[Column], Column | None], is_usable: Callable[[str], bool]
+    ) -> tuple[Grouped, ...]:
+        """Return the recorded aggregates.
+
+        Args:
+            named: Returns a column of the query as the index names it; None: the index lacks it.
+            is_usable: Whether the expression with this key computes the same as in the index.
+        """
+        recordings = self._recordings
+        if recordings is None:
+            return ()
+
+        def spelled(column: Column) -> Named | None:
+            known = named(column)
+            return None if known is None else (self._spelled(tuple(known.path)), known.type)
+
+        def read(k: int) -> Groups | None:
+            return self._once(self._groups, k, lambda: recordings.groups(k))
+
+        return tuple(
+            RecordedGroups(by, entries, spelled, is_usable, read)
+            for by, entries in recordings.aggregates.items()
+        )
 
     @property
     def records_distinct(self) -> bool:

@@ -25,13 +25,16 @@ from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
 from tamis.files.columns import count_array, plain
 from tamis.indexing.format import distinct_sketches, row_statistics
+from tamis.indexing.format.aggregate_sql import AGGREGATES
 from tamis.indexing.format.blooms import BloomMembers
+from tamis.indexing.format.groups import Groups
 from tamis.indexing.format.layout import Pointer
 from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_statistics import Recording
 from tamis.indexing.format.store import Store
 from tamis.indexing.format.value_lists import ValueMembers
 from tamis.indexing.read.cache import LocalCache
+from tamis.indexing.read.recorded_groups import By
 
 __all__ = ["DistinctValues", "Recordings"]
 
@@ -77,10 +80,40 @@ class Recordings:
         self._num_records = num_records
         self._entries: dict[tuple[object, str], tuple[int, Entry]] = {}
         self._types: dict[object, str] = {}
+        #: The recorded aggregates, for each choice of columns by which they are grouped.
+        self.aggregates: dict[By, dict[tuple[str, object], tuple[int, DataType]]] = {}
+        self._grouped: dict[int, Entry] = {}
         for k, entry in enumerate(recording.entries):
             subject = entry.key if entry.path is None else fold(entry.path)
+            if entry.by is not None:
+                self._add(k, entry, entry.by, subject, fold)
+                continue
             self._entries[subject, entry.kind] = k, entry
             self._types.setdefault(subject, entry.type)
+
+    def _add(
+        self,
+        k: int,
+        entry: Entry,
+        by: tuple[tuple[tuple[str, ...], str], ...],
+        subject: object,
+        fold: Callable[[tuple[str, ...]], tuple[str, ...]],
+    ) -> None:
+        """Add an aggregate. One of an unknown kind or type, of a later version, is left out."""
+        data_type = DataType.parse(entry.type)
+        types = [DataType.parse(kind) for _, kind in by]
+        if data_type is None or entry.kind not in AGGREGATES or None in types:
+            return
+        columns = tuple((fold(path), kind) for (path, _), kind in zip(by, types, strict=True))
+        self.aggregates.setdefault(columns, {})[entry.kind, subject] = k, data_type
+        self._grouped[k] = entry
+
+    def groups(self, k: int) -> Groups:
+        """Return the groups of the aggregate with this number."""
+        groups = row_statistics.load(self._store, self._pointer, k, self._grouped[k]).groups
+        assert groups is not None
+        self._require(len(groups))
+        return groups
 
     def has(self, subject: object, kind: str) -> bool:
         return (subject, kind) in self._entries
@@ -90,7 +123,7 @@ class Recordings:
         for (recorded, _), (_, entry) in self._entries.items():
             if recorded == key:
                 return entry.reads
-        return None
+        return next((entry.reads for entry in self._grouped.values() if entry.key == key), None)
 
     def type_of(self, subject: object) -> DataType | None:
         """Return the type of a subject; None if nothing was recorded of it."""

@@ -1,10 +1,8 @@
-"""Compute what each file contributes to COUNT, MIN and MAX where its statistics are certain."""
+"""Compute what each file contributes to an aggregate where its statistics are certain."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -12,16 +10,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluation.domain.bounds import Bounds, Edge, Flags
+from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNKNOWN
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column
-from tamis.expr.types import DataType
+from tamis.plan.goals.aggregate_functions import Aggregate, Function
+from tamis.plan.goals.arrow_edges import as_array
+from tamis.plan.goals.group_contributions import container_totals
 
 __all__ = [
-    "Aggregate",
-    "Function",
-    "as_array",
     "contributions",
     "has_only_null",
     "is_attained",
@@ -29,20 +26,6 @@ __all__ = [
 ]
 
 Longs = npt.NDArray[np.int64]
-
-
-class Function(StrEnum):
-    COUNT = "count"  # rows whose value is not NULL; all rows if there is no column
-    MIN = "min"
-    MAX = "max"
-
-
-@dataclass(frozen=True, slots=True)
-class Aggregate:
-    """An aggregate function of a column. COUNT(*) has no column."""
-
-    function: Function
-    column: Column | None
 
 
 def contributions(
@@ -61,19 +44,34 @@ def contributions(
     sure = np.ones(len(records), np.bool_)
     columns: dict[str, Any] = {"rows": pa.array(records)}
     for ordinal, each in enumerate(aggregates):
-        if each.column is None:
-            columns[str(ordinal)] = pa.array(records)
-            continue
-        bounds = statistics.bounds(each.column)
-        if each.function is Function.COUNT:
-            nulls = nulls_of(statistics, each.column, bounds, records)
-            sure &= nulls != UNKNOWN
-            columns[str(ordinal)] = pa.array(records - nulls)
-            continue
-        certain, values = _extreme(each.function, statistics, each.column, bounds, records)
+        certain, cells = _of_bounds(each, str(ordinal), statistics, records)
+        if not certain.all():
+            known, totals = container_totals(each, str(ordinal), statistics, records)
+            for cell, total in totals.items():
+                cells[cell] = (
+                    pc.if_else(pa.array(certain), cells[cell], total) if cell in cells else total
+                )
+            certain = certain | known
         sure &= certain
-        columns[str(ordinal)] = values
+        columns |= cells
     return sure, pa.table(columns)
+
+
+def _of_bounds(
+    aggregate: Aggregate, name: str, statistics: Statistics, records: Longs
+) -> tuple[Flags, dict[str, pa.Array]]:
+    """Return which contributions are certain from bounds and counts, and these contributions."""
+    column = aggregate.column
+    if aggregate.argument is None:
+        return np.ones(len(records), np.bool_), {name: pa.array(records)}
+    if column is None or aggregate.function is Function.SUM:
+        return np.zeros(len(records), np.bool_), {}
+    bounds = statistics.bounds(column)
+    if aggregate.function is Function.COUNT:
+        nulls = nulls_of(statistics, column, bounds, records)
+        return nulls != UNKNOWN, {name: pa.array(records - nulls)}
+    certain, values = _extreme(aggregate.function, statistics, column, bounds, records)
+    return certain, {name: values}
 
 
 def is_attained(function: Function, statistics: Statistics, column: Column, n: int) -> Flags:
@@ -120,23 +118,3 @@ def _extreme(
     certain = certain & ~only_null
     values = pc.if_else(pa.array(certain), edge, pa.scalar(None, edge.type))
     return certain | only_null, values
-
-
-def as_array(edge: Edge | None, n: int, data_type: DataType) -> pa.Array:
-    """Return an edge as an array of n entries, which are null if the edge is not known."""
-    if edge is None:
-        return pa.nulls(n, _arrow(data_type))
-    if isinstance(edge, np.ndarray):
-        return pa.array(np.ascontiguousarray(np.broadcast_to(edge, n)), _arrow(data_type))
-    return edge if len(edge) == n else edge.take(pa.array(np.zeros(n, np.int64)))
-
-
-def _arrow(data_type: DataType) -> pa.DataType:
-    """Return the Arrow type in which the edges of a type are stored."""
-    if data_type.is_text:
-        return pa.large_binary()
-    if data_type.is_floating:
-        return pa.float64()
-    if data_type.is_discrete:
-        return pa.int64()
-    return pa.decimal128(38, data_type.scale or 0)

@@ -18,7 +18,8 @@ from tamis.expr.decimals import from_unscaled
 from tamis.expr.nodes import Column, Expr, type_of
 from tamis.expr.types import CALENDAR_INTERVAL, DataType
 from tamis.files.segments import Segment
-from tamis.plan.goals.contributions import Function, is_attained
+from tamis.plan.goals.aggregate_functions import Function
+from tamis.plan.goals.contributions import is_attained
 from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, Numbers, Ordinals, SortKey, joined
 from tamis.plan.ranges.interval_search import MadeUp

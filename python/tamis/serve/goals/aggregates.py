@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 
-from tamis.expr.nodes import Column
+from tamis.expr.nodes import Column, Expr, Value
 from tamis.expr.sql import to_sql
-from tamis.plan.goals.aggregate import Answered, NotTextError, answer
-from tamis.plan.goals.contributions import Aggregate, Function
+from tamis.plan.goals.aggregate import Answered, MayOverflowError, NotTextError, answer
+from tamis.plan.goals.aggregate_functions import Aggregate, Function
 from tamis.plan.goals.fully_matching import fully_matching
+from tamis.plan.goals.group_contributions import recorded
 from tamis.plan.goals.unraised_errors import files_that_may_raise
 from tamis.serve.goals.goal_context import GoalContext, nothing
 from tamis.wire.catalyst import decode_conjuncts
@@ -25,15 +28,34 @@ from tamis.wire.kept import encode_kept
 
 __all__ = ["answer_aggregates"]
 
+#: The most groups that an answer has. They become rows of the plan.
+_MOST_GROUPS: Final = 10_000
 
-def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer:
-    """Return the files that statistics answer for, with their values, or why there are none."""
-    aggregates = _aggregates(goal)
-    if isinstance(aggregates, NothingAnswer):
-        return aggregates
+
+def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer | None:
+    """Return the files that statistics answer for, with their values, or why there are none.
+
+    None: only recorded aggregates could answer it, and no index of these files has any.
+    """
+    arguments = [each.argument for each in goal.aggregates]
+    documents = [each for each in arguments if each is not None]
+    # decoded together, because the documents state a time zone only once
+    decoded = decode_conjuncts([*documents, *goal.by])
+    by = decoded[len(documents) :]
+    aggregates = _aggregates(goal, decoded[: len(documents)])
     scan, kept = context.scan, context.decision.kept
+    needs_recorded = bool(by) or any(not _may_be_known(each) for each in aggregates)
+    has_recorded = any(segment.statistics.grouped() for segment in scan.segments)
+    if needs_recorded and not has_recorded:
+        return None
+    columns = [column for column in by if isinstance(column, Column)]
+    if len(columns) < len(by):
+        return nothing("AGGREGATE_NOT_UNDERSTOOD", aggregate=f"GROUP BY {_names(by)}")
+    strange = next((each for each in aggregates if _is_strange(each)), None)
+    if strange is not None:
+        return nothing("AGGREGATE_NOT_UNDERSTOOD", aggregate=_name(strange))
     matching = fully_matching(context.conjuncts, scan.segments, kept)
-    if kept.any() and (scan.num_records is None or not matching.any()):
+    if kept.any() and (scan.num_records is None or not (has_recorded or matching.any())):
         return nothing("AGGREGATE_NOT_COVERED")
     records = scan.num_records
     if records is None:  # then no file is kept
@@ -42,43 +64,109 @@ def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer:
     keys = _keys(goal, scan.directories)
 
     def answered_for(some: list[Aggregate]) -> Answered:
-        return answer(some, scan.segments, kept, matching, records, keys, raising)
+        return answer(
+            some,
+            scan.segments,
+            kept,
+            matching,
+            records,
+            keys,
+            raising,
+            by=columns,
+            conjuncts=context.conjuncts,
+        )
 
     try:
         answered = answered_for(aggregates)
         if answered.is_nothing and kept.any():
+            if needs_recorded:
+                return _not_recorded(aggregates, columns, context)
+            if not matching.any():
+                return nothing("AGGREGATE_NOT_COVERED")
             with_column = [each for each in aggregates if each.column is not None]
             return _not_certain(
                 [each for each in with_column if answered_for([each]).is_nothing] or with_column
             )
     except NotTextError as problem:
         return _not_certain([problem.aggregate])
+    except MayOverflowError as problem:
+        return nothing("AGGREGATE_MAY_OVERFLOW", aggregate=_name(problem.aggregate))
+    if len(answered.partials) > _MOST_GROUPS:
+        return nothing("AGGREGATE_HAS_MANY_GROUPS", groups=len(answered.partials))
     groups = [
-        PartialDocument(partial.key, [plain_constant(value) for value in partial.values])
+        PartialDocument(
+            partial.key,
+            [_constant(*each) for each in zip(aggregates, partial.values, strict=True)],
+            [plain_constant(value) for value in partial.by],
+        )
         for partial in answered.partials
     ]
     return AggregateAnswer(encode_kept(answered.left), answered.covered, answered.skipped, groups)
 
 
-def _aggregates(goal: AggregateGoal) -> list[Aggregate] | NothingAnswer:
-    arguments = [each.argument for each in goal.aggregates]
-    # decoded together, because the documents state a time zone only once
-    decoded = iter(decode_conjuncts([each for each in arguments if each is not None]))
-    aggregates = []
-    for each in goal.aggregates:
-        function = Function(each.function)
-        column = None if each.argument is None else next(decoded)
-        if not (isinstance(column, Column) or (column is None and function is Function.COUNT)):
-            name = "" if column is None else to_sql(column)
-            return nothing("AGGREGATE_NOT_UNDERSTOOD", aggregate=f"{function}({name})")
-        aggregates.append(Aggregate(function, column))
-    return aggregates
+def _aggregates(goal: AggregateGoal, decoded: list[Expr]) -> list[Aggregate]:
+    arguments = iter(decoded)
+    return [
+        Aggregate(
+            Function(each.function),
+            None if each.argument is None else next(arguments),
+            int(each.limit or 0),
+        )
+        for each in goal.aggregates
+    ]
+
+
+def _may_be_known(aggregate: Aggregate) -> bool:
+    """Return whether statistics other than recorded aggregates may answer it, or say why not."""
+    is_unknown = aggregate.argument is not None and aggregate.subject is None
+    return aggregate.is_of_column or (is_unknown and aggregate.function is not Function.SUM)
+
+
+def _is_strange(aggregate: Aggregate) -> bool:
+    if aggregate.argument is None:
+        return aggregate.function is not Function.COUNT
+    return aggregate.subject is None
+
+
+def _constant(aggregate: Aggregate, value: Value) -> bool | int | float | str | None:
+    # JSON readers may read large whole numbers as floating-point numbers
+    is_sum = aggregate.function is Function.SUM and value is not None
+    return str(value) if is_sum else plain_constant(value)
+
+
+def _name(aggregate: Aggregate) -> str:
+    argument = "" if aggregate.argument is None else to_sql(aggregate.argument)
+    return f"{aggregate.function}({argument})"
+
+
+def _names(by: list[Expr]) -> str:
+    return ", ".join(map(to_sql, by))
 
 
 def _keys(goal: AggregateGoal, directories: npt.NDArray[np.int32]) -> npt.NDArray[np.intp] | None:
     if goal.keys is None:
         return None
     return np.array(goal.keys, np.intp)[directories]
+
+
+def _not_recorded(
+    aggregates: list[Aggregate], by: list[Column], context: GoalContext
+) -> NothingAnswer:
+    """Return the reason why recorded aggregates answer for no file."""
+    found = [
+        (grouped, None not in [grouped.place_of(column) for column in by])
+        for segment in context.scan.segments
+        for grouped in segment.statistics.grouped()
+    ]
+    name = " BY " + _names([*by]) if by else ""
+    for each in aggregates:
+        if each.is_of_column and not by:
+            continue
+        if not any(fits and recorded(grouped, each) is not None for grouped, fits in found):
+            return nothing("AGGREGATE_NOT_RECORDED", aggregate=_name(each) + name)
+    if by and not any(fits for _, fits in found):
+        return nothing("AGGREGATE_NOT_RECORDED", aggregate=f"DISTINCT {_names([*by])}")
+    return nothing("AGGREGATE_NOT_COVERED")
 
 
 def _not_certain(aggregates: list[Aggregate]) -> NothingAnswer:

@@ -56,7 +56,9 @@ def reads_partitions(entry: Entry, reading: Reading) -> bool:
     if reading.format != ICEBERG:
         return False
     fixed = fixed_by_partitions(reading)
-    return any(path in fixed for path in (entry.reads if entry.path is None else [entry.path]))
+    paths = [*(entry.reads if entry.path is None else [entry.path])]
+    paths += [path for path, _ in entry.by or ()]
+    return any(path in fixed for path in paths)
 
 
 def is_of_reader(entry: Entry, reading: Reading) -> bool:

@@ -1,0 +1,54 @@
+"""The aggregates that statistics may answer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from tamis.evaluation.statistics import Subject
+from tamis.expr.nodes import Call, Column, Expr, Opaque, type_of
+from tamis.expr.types import DataType
+
+__all__ = ["Aggregate", "Function"]
+
+
+class Function(StrEnum):
+    COUNT = "count"  # rows whose value is not NULL; all rows if there is no column
+    MIN = "min"
+    MAX = "max"
+    SUM = "sum"  # of whole numbers, or of the unscaled values of decimals
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregate:
+    """An aggregate function of an expression over the columns of a row.
+
+    - `argument`: the expression. COUNT(*) has none.
+    - `limit`: of a SUM. Spark computes it exactly if all of its partial sums are between -limit and
+      limit, exclusive; otherwise it may overflow or round.
+    """
+
+    function: Function
+    argument: Expr | None
+    limit: int = 0
+
+    @property
+    def column(self) -> Column | None:
+        return self.argument if isinstance(self.argument, Column) else None
+
+    @property
+    def subject(self) -> Subject | None:
+        """The argument as statistics know it. None if they do not; COUNT(*) has none either."""
+        if isinstance(self.argument, Call | Opaque):
+            return self.argument.key
+        return self.column
+
+    @property
+    def type(self) -> DataType | None:
+        return None if self.argument is None else type_of(self.argument)
+
+    @property
+    def is_of_column(self) -> bool:
+        """Whether the bounds of a column, or the number of rows, may be enough to compute it."""
+        is_plain = self.argument is None or self.column is not None
+        return is_plain and self.function is not Function.SUM
