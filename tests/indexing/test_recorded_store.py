@@ -227,7 +227,7 @@ class TestDamage:
         self, index: LocalIndex, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with monkeypatch.context() as patch:
-            patch.setattr(row_statistics, "FORMAT", 99)
+            patch.setattr(row_statistics, "WITHOUT_AGGREGATES", 99)
             index.build(**REQUEST)
         answers, problem = self.outcome(index, tmp_path / "cache")
         assert problem is not None

@@ -31,6 +31,26 @@ object ConstantReader {
           throw new IllegalArgumentException(s"$node is not a value of type ${t.simpleString}")
       })
 
+  /** Reads the unscaled value of a sum, which is text, as a value of type `t`; None is NULL. Throws
+    * if it is not one.
+    */
+  def unscaled(node: JsonNode, t: DataType): Option[Any] =
+    if (node == null || node.isNull) None
+    else {
+      require(node.isTextual, s"$node is not the value of a sum")
+      val value = new java.math.BigInteger(node.asText)
+      Some(t match {
+        case LongType       => value.longValueExact
+        case d: DecimalType =>
+          val exact = new java.math.BigDecimal(value, d.scale)
+          require(exact.precision <= d.precision, s"$value is not a value of $t")
+          Decimal(BigDecimal(exact), d.precision, d.scale)
+        // a double holds every whole number up to 2^53
+        case DoubleType if value.abs.bitLength <= 53 => value.longValueExact.toDouble
+        case _ => throw new IllegalArgumentException(s"$value is not a sum of type $t")
+      })
+    }
+
   private def whole(node: JsonNode): java.math.BigInteger = {
     require(node.isIntegralNumber, s"$node is not a whole number")
     node.bigIntegerValue

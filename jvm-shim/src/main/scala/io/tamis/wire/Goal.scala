@@ -69,10 +69,15 @@ final case class FactsGoal(columns: ArrayNode) extends Goal("facts")
 /** Which files do statistics answer for, and with what?
   *
   * @param keys
-  *   for each group of the listing, the number of its group of rows; None: all rows are one group
+  *   for each group of the listing, the number of its group of rows; None: all have the same one
+  * @param by
+  *   the documents of the columns by which rows are grouped as well
   */
-final case class AggregateGoal(aggregates: Seq[AggregateGoal.Function], keys: Option[Seq[Int]])
-    extends Goal("aggregate")
+final case class AggregateGoal(
+    aggregates: Seq[AggregateGoal.Function],
+    keys: Option[Seq[Int]],
+    by: Seq[ObjectNode]
+) extends Goal("aggregate")
 
 object AggregateGoal {
 
@@ -80,8 +85,15 @@ object AggregateGoal {
     *
     * @param argument
     *   the document of its argument; None: it counts rows
+    * @param limit
+    *   of a sum: a whole number. Spark adds unscaled values exactly while each partial sum is
+    *   between -limit and limit, exclusive.
     */
-  final case class Function(function: Kind, argument: Option[ObjectNode])
+  final case class Function(
+      function: Kind,
+      argument: Option[ObjectNode],
+      limit: Option[String] = None
+  )
 
   /** A function that statistics can answer.
     *
@@ -92,4 +104,5 @@ object AggregateGoal {
   case object Count extends Kind("count")
   case object Min extends Kind("min")
   case object Max extends Kind("max")
+  case object Sum extends Kind("sum")
 }

@@ -23,14 +23,13 @@ import org.apache.spark.sql.types.DataType
   * @param skipped
   *   how many other files cannot change the result
   * @param groups
-  *   group number -> one value per aggregate (null: NULL); a group that is absent has no row in the
-  *   covered files
+  *   a group that is absent has no row in the covered files
   */
 final case class AnsweredAggregates(
     files: BitSet,
     covered: Int,
     skipped: Int,
-    groups: Map[Int, Seq[Any]]
+    groups: Seq[AnsweredGroup]
 ) {
 
   /** The source of the answer, for people. */
@@ -38,6 +37,17 @@ final case class AnsweredAggregates(
     s"$covered files answered from statistics" +
       (if (skipped > 0) s", $skipped cannot change the result" else "")
 }
+
+/** The aggregates of one group. null is NULL.
+  *
+  * @param number
+  *   of its partition columns
+  * @param by
+  *   one value per column of the question
+  * @param values
+  *   one value per aggregate
+  */
+final case class AnsweredGroup(number: Int, by: Seq[Any], values: Seq[Any])
 
 /** What an index knows of a column, over all files. None: unknown.
   *
@@ -105,33 +115,49 @@ object GoalReader {
 
   /** The answer to an [[AggregateGoal]].
     *
-    * @param types
-    *   types of the aggregates of the question
+    * @param functions
+    *   kinds and types of the aggregates of the question
+    * @param columns
+    *   types of its columns
+    * @return
+    *   None: only recorded aggregates could answer it, and there are none
     */
   def aggregates(
       answer: PlanAnswer,
       count: Int,
-      types: Seq[DataType]
-  ): Either[Reason, AnsweredAggregates] =
+      functions: Seq[(AggregateGoal.Kind, DataType)],
+      columns: Seq[DataType]
+  ): Option[Either[Reason, AnsweredAggregates]] = Option.when(hasGoal(answer)) {
     found(answer, "aggregate").map { node =>
       val groups = node
         .path("groups")
         .elements
         .asScala
         .map { group =>
-          val values = group.path("values").elements.asScala.toSeq
-          require(values.size == types.size, s"${values.size} values for ${types.size} aggregates")
-          val read = values.zip(types).map { case (v, t) => ConstantReader.value(v, t).orNull }
-          group.path("key").intValue -> read
+          def read[T](field: String, of: Seq[T])(value: (JsonNode, T) => Option[Any]) = {
+            val nodes = group.path(field).elements.asScala.toSeq
+            require(nodes.size == of.size, s"${nodes.size} $field instead of ${of.size}")
+            nodes.zip(of).map { case (node, each) => value(node, each).orNull }
+          }
+          val values = read("values", functions) {
+            case (node, (AggregateGoal.Sum, t)) => ConstantReader.unscaled(node, t)
+            case (node, (_, t))                 => ConstantReader.value(node, t)
+          }
+          val by = read("by", columns)(ConstantReader.value)
+          AnsweredGroup(group.path("key").intValue, by, values)
         }
         .toSeq
       AnsweredAggregates(
         Messages.kept(node.path("files"), count),
         node.path("covered").intValue,
         node.path("skipped").intValue,
-        groups.toMap
+        groups
       )
     }
+  }
+
+  private def hasGoal(answer: PlanAnswer): Boolean =
+    !answer.goal.isNull && !answer.goal.isMissingNode
 
   /** The answer to a [[FactsGoal]]; None if an index does not describe each file. Throws if the
     * answer is not one to this question.
@@ -140,7 +166,7 @@ object GoalReader {
     *   types of the columns of the question
     */
   def facts(answer: PlanAnswer, types: Seq[DataType]): Option[TableFacts] =
-    if (answer.goal.isNull || answer.goal.isMissingNode) None
+    if (!hasGoal(answer)) None
     else
       found(answer, "facts").toOption.map { node =>
         val columns = node.path("columns").elements.asScala.toSeq

@@ -1,14 +1,16 @@
 package io.tamis.rules.goals
 
 import io.tamis.conf.{Mode, TamisConf}
+import io.tamis.listing.Listing
 import io.tamis.planning.{FileSelection, ScanGoal, ScanPlanner}
-import io.tamis.wire.{AnsweredAggregates, GoalReader}
+import io.tamis.wire.{AnsweredAggregates, GoalReader, Reason}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.internal.SQLConf
 
-/** Answers COUNT, MIN and MAX over a scan from statistics for files whose rows all satisfy the
-  * filters. Only the other files are read.
+/** Answers aggregates over a scan from statistics for files whose rows all satisfy the filters, and
+  * for files of which recorded aggregates of groups show what passes. Only the other files are
+  * read.
   *
   * Spark's own rule for this, SupportsPushDownAggregates, is not used: it works for all files of a
   * scan or for none, and over no file it answers COUNT with NULL (seen on 4.1).
@@ -23,31 +25,43 @@ object AggregateFromStatistics extends GoalRule {
   private def answered(wanted: StatisticsAggregate): LogicalPlan = {
     var numbers: Option[GroupNumbers] = None
     val reply = ScanPlanner.askOf(wanted.scan.table, wanted.scan.conjuncts) { listing =>
-      if (!wanted.isGlobal) numbers = Some(wanted.numbersIn(listing))
+      numbers = wanted.numbersIn(listing)
       wanted.goal(numbers)
     }
-    reply.flatMap { goalAnswer =>
-      val listing = goalAnswer.asked.listing
-      val types = wanted.functions.map(_.dataType)
-      GoalReader.aggregates(goalAnswer.answer, listing.size, types).map(listing -> _)
-    } match {
-      case Left(reason) =>
-        val goal = ScanGoal.Aggregate(wanted.text)
-        wanted.scan.scannedFor(wanted.aggregate, goal, Left(reason))
-      case Right((listing, answer)) =>
-        def rewrite = new AggregateRewrite(wanted, answer.groups, numbers)
-        def confined(plan: LogicalPlan) = wanted.scan.scannedFor(
-          plan,
-          ScanGoal.Aggregate(s"${wanted.text}: ${answer.text}"),
-          Right(FileSelection.of(listing, answer.files))
-        )
-        if (TamisConf.mode(conf) == Mode.Observe) confined(wanted.aggregate)
-        else if (!answer.files.isEmpty) confined(rewrite.withRest)
-        else {
-          val whole = rewrite.answered
-          whole.setTagValue(Answered, AnsweredByStatistics(wanted, answer))
-          whole
+    def unanswered(reason: Reason) =
+      wanted.scan.scannedFor(wanted.original, ScanGoal.Aggregate(wanted.text), Left(reason))
+    reply match {
+      case Left(reason)      => if (wanted.isOfStatistics) unanswered(reason) else wanted.original
+      case Right(goalAnswer) =>
+        val listing = goalAnswer.asked.listing
+        val functions = wanted.parts.map(part => part.kind -> part.dataType)
+        val columns = wanted.columns.map(_.dataType)
+        GoalReader.aggregates(goalAnswer.answer, listing.size, functions, columns) match {
+          case None                => wanted.original
+          case Some(Left(reason))  => unanswered(reason)
+          case Some(Right(answer)) => combined(wanted, listing, numbers, answer)
         }
+    }
+  }
+
+  private def combined(
+      wanted: StatisticsAggregate,
+      listing: Listing,
+      numbers: Option[GroupNumbers],
+      answer: AnsweredAggregates
+  ): LogicalPlan = {
+    def rewrite = new AggregateRewrite(wanted, answer.groups, numbers)
+    def confined(plan: LogicalPlan) = wanted.scan.scannedFor(
+      plan,
+      ScanGoal.Aggregate(s"${wanted.text}: ${answer.text}"),
+      Right(FileSelection.of(listing, answer.files))
+    )
+    if (TamisConf.mode(conf) == Mode.Observe) confined(wanted.original)
+    else if (!answer.files.isEmpty) confined(rewrite.withRest)
+    else {
+      val whole = rewrite.answered
+      whole.setTagValue(Answered, AnsweredByStatistics(wanted, answer))
+      whole
     }
   }
 

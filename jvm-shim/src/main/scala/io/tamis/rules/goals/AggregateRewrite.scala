@@ -1,6 +1,6 @@
 package io.tamis.rules.goals
 
-import io.tamis.wire.AggregateGoal
+import io.tamis.wire.{AggregateGoal, AnsweredGroup}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate.{
@@ -25,17 +25,17 @@ import org.apache.spark.sql.types.LongType
   * Constructors are called with all arguments: those of Aggregate, Union, Project and LocalRelation
   * are the same on 4.0 to 4.3, and so are `new Add` and `new Sum` without an evaluation mode.
   *
-  * @param found
-  *   group number -> one value per function
+  * @param answers
+  *   the groups with rows in the covered files, with one value per part
   * @param numbers
-  *   the groups; None: all rows are one group
+  *   the groups by partition columns; None: all rows have the same
   */
 final class AggregateRewrite(
     wanted: StatisticsAggregate,
-    answers: Map[Int, Seq[Any]],
+    answers: Seq[AnsweredGroup],
     numbers: Option[GroupNumbers]
 ) {
-  import StatisticsAggregate.Function
+  import StatisticsAggregate.OfPartition
 
   private val aggregate = wanted.aggregate
 
@@ -45,19 +45,20 @@ final class AggregateRewrite(
   def answered: LogicalPlan =
     if (wanted.isGlobal)
       Project(
-        rewritten(Nil)(k => constant(wanted.functions(k), global(k))),
+        rewritten(Nil)(k => constant(wanted.parts(k), global(k))),
         LocalRelation(Nil, Seq(InternalRow.empty))
       )
     else Project(rewritten(groups)(partials), rows)
 
   /** The plan that combines the answers of statistics with the aggregate over the remaining files.
     */
-  def withRest: LogicalPlan = if (wanted.isGlobal) globalWithRest else groupedWithRest
+  def withRest: LogicalPlan =
+    if (wanted.isGlobal && !wanted.parts.exists(_.isSum)) globalWithRest else unionWithRest
 
   // ---- all rows are one group ----
 
-  private val none: Seq[Any] = wanted.functions.map(f => if (f.isCount) 0L else null)
-  private lazy val global: Seq[Any] = answers.getOrElse(0, none)
+  private val none: Seq[Any] = wanted.parts.map(part => if (part.isCount) 0L else null)
+  private lazy val global: Seq[Any] = answers.headOption.fold(none)(_.values)
 
   /** The same aggregate over the remaining files, with a constant beside each of its functions.
     * COUNT of no rows is 0; MIN and MAX of no rows are NULL, which Least and Greatest skip; Least
@@ -65,54 +66,71 @@ final class AggregateRewrite(
     */
   private def globalWithRest: LogicalPlan = {
     val list = rewritten(Nil) { k =>
-      val (function, value) = (wanted.functions(k), global(k))
-      val rest = function.expression
-      if (function.isCount) new Add(rest, Literal(value, LongType))
+      val (part, value) = (wanted.parts(k), global(k))
+      val rest = part.expression
+      if (part.isCount) new Add(rest, Literal(value, LongType))
       else if (value == null) rest
       else {
-        val both = Seq(rest, constant(function, value))
-        KnownNullable(if (function.kind == AggregateGoal.Min) Least(both) else Greatest(both))
+        val both = Seq(rest, constant(part, value))
+        KnownNullable(if (part.kind == AggregateGoal.Min) Least(both) else Greatest(both))
       }
     }
     Aggregate(Nil, list, aggregate.child)
   }
 
-  /** A constant with the nullability of the function. */
-  private def constant(function: Function, value: Any): Expression = {
-    val literal = Literal(value, function.dataType)
-    if (function.isCount) literal else KnownNullable(literal)
+  /** A constant with the nullability of the aggregate. */
+  private def constant(part: AggregatePart, value: Any): Expression = {
+    val literal = Literal(value, part.dataType)
+    if (part.isCount) literal else KnownNullable(literal)
   }
 
   // ---- groups ----
 
-  private lazy val groups: Seq[Attribute] = wanted.groups.map(_._1.newInstance())
+  private lazy val groups: Seq[Attribute] = wanted.groups.map(_.attribute.newInstance())
   private lazy val partials: Seq[Attribute] =
-    wanted.functions.map(f => AttributeReference(f.kind.name, f.dataType, nullable = !f.isCount)())
+    wanted.parts.map(p => AttributeReference(p.kind.name, p.dataType, nullable = !p.isCount)())
 
-  /** One row for every group that has rows in the covered files. */
+  /** One row for every group that has rows in the covered files. A global aggregate has one. */
   private def rows: LogicalPlan = {
-    val values = numbers.fold(Seq.empty[Seq[Any]])(_.values)
-    val data = answers.toSeq.sortBy(_._1).map { case (number, partial) =>
-      InternalRow.fromSeq(values(number) ++ partial)
-    }
+    val data =
+      if (wanted.isGlobal) Seq(InternalRow.fromSeq(global))
+      else answers.map(group => InternalRow.fromSeq(valuesOf(group) ++ group.values))
     LocalRelation(groups ++ partials, data)
   }
 
-  /** COUNT is the sum of the partial counts, MIN and MAX are those of the partial values; a group
-    * that is on either side is a group of the result.
+  /** The values of the grouping attributes, in their order. */
+  private def valuesOf(group: AnsweredGroup): Seq[Any] = {
+    val ofPartition = numbers.fold(Iterator.empty[Any])(_.values(group.number).iterator)
+    val ofColumns = group.by.iterator
+    wanted.groups.map { each =>
+      each.source match {
+        case _: OfPartition => ofPartition.next()
+        case _              => ofColumns.next()
+      }
+    }
+  }
+
+  /** COUNT is the sum of the partial counts, SUM that of the partial sums, MIN and MAX are those of
+    * the partial values; a group that is on either side is a group of the result. The planner has
+    * proven that no sum of partial sums leaves the type of the sum.
     */
-  private def groupedWithRest: LogicalPlan = {
+  private def unionWithRest: LogicalPlan = {
     val rest = Aggregate(
       aggregate.groupingExpressions,
-      wanted.groups.map(_._1) ++ wanted.functions.map(f => Alias(f.expression, f.kind.name)()),
+      wanted.groups.map(_.attribute) ++
+        wanted.parts.map(p => Alias(p.expression, p.kind.name)()),
       aggregate.child
     )
     val list = rewritten(groups) { k =>
       val partial = partials(k)
-      wanted.functions(k).kind match {
+      wanted.parts(k).kind match {
         case AggregateGoal.Min   => whole(Min(partial))
         case AggregateGoal.Max   => whole(Max(partial))
         case AggregateGoal.Count => Coalesce(Seq(whole(new Sum(partial)), Literal(0L)))
+        case AggregateGoal.Sum   =>
+          val sum = whole(new Sum(partial))
+          // the sum of decimals has a wider type
+          if (sum.dataType == partial.dataType) sum else Cast(sum, partial.dataType)
       }
     }
     Aggregate(groups, list, Union(rows, rest))
@@ -122,15 +140,15 @@ final class AggregateRewrite(
 
   // ---- the output ----
 
-  /** The output of the aggregate, with other expressions in the place of its functions and of its
-    * grouping attributes.
+  /** The output of the aggregate, with other expressions in the place of its grouping attributes
+    * and of the parts of its functions.
     */
   private def rewritten(
       grouped: Seq[Attribute]
-  )(function: Int => Expression): Seq[NamedExpression] = {
-    val others = AttributeMap(wanted.groups.map(_._1).zip(grouped))
+  )(part: Int => Expression): Seq[NamedExpression] = {
+    val others = AttributeMap(wanted.groups.map(_.attribute).zip(grouped))
     def other(e: Expression): Expression = e match {
-      case f: AggregateExpression => function(wanted.ordinalOf(f))
+      case f: AggregateExpression => wanted.valueOf(f, part)
       case a: Attribute           => others.getOrElse(a, a)
       case _                      => e.mapChildren(other)
     }

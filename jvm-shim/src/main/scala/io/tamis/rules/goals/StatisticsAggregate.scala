@@ -3,54 +3,78 @@ package io.tamis.rules.goals
 import io.tamis.listing.Listing
 import io.tamis.planning.Question
 import io.tamis.wire.{AggregateGoal, ExpressionWriter, TypeSets}
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  AttributeReference,
-  Expression,
-  Literal
-}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
+import org.apache.spark.sql.catalyst.optimizer.DecimalAggregates
 import org.apache.spark.sql.catalyst.plans.logical.{Aggregate, LogicalPlan}
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.DecimalType
 
-/** An aggregate over a scan that statistics may answer: COUNT, MIN and MAX, each over a column or
-  * over rows, for the whole table or grouped by partition columns.
+/** An aggregate over a scan that statistics may answer, for all rows or grouped by columns.
   *
+  * @param original
+  *   the aggregate as it is in the plan
+  * @param aggregate
+  *   the same, with decimals added up as Spark does
   * @param functions
   *   the distinct aggregate functions, in the order of their first occurrence
-  * @param groups
-  *   the grouping attributes, with their ordinals in the partition schema
   */
 final case class StatisticsAggregate(
+    original: Aggregate,
     aggregate: Aggregate,
     scan: ScanBelow,
-    functions: Seq[StatisticsAggregate.Function],
-    groups: Seq[(Attribute, Int)]
+    functions: Seq[AnswerableFunction],
+    groups: Seq[StatisticsAggregate.Group]
 ) {
+  import StatisticsAggregate._
+
   def isGlobal: Boolean = groups.isEmpty
+
+  /** The distinct parts of the functions. */
+  val parts: Seq[AggregatePart] = functions.flatMap(_.parts).foldLeft(Seq.empty[AggregatePart]) {
+    (unique, part) => if (unique.exists(_.isSameAs(part))) unique else unique :+ part
+  }
+
+  /** Whether bounds and numbers of rows may answer it, without recorded aggregates. */
+  def isOfStatistics: Boolean = columns.isEmpty && parts.forall { part =>
+    !part.isSum && part.argument.forall(ExpressionWriter.ColumnPath.unapply(_).nonEmpty)
+  }
+
+  /** The ordinals of the grouping attributes that are partition columns. */
+  val partitions: Seq[Int] = groups.collect { case Group(_, OfPartition(ordinal)) => ordinal }
+
+  /** The other grouping attributes, over the attributes of the relation. */
+  val columns: Seq[Expression] = groups.collect { case Group(_, OfColumn(column)) => column }
 
   /** The aggregate as users write it. */
   def text: String = {
-    val by = groups.map(_._1.name).mkString(", ")
-    val what = functions.map(f => ExpressionWriter.sqlOf(f.expression)).mkString(", ")
+    val by = groups.map(_.attribute.name).mkString(", ")
+    val what = distinct(callsIn(original)).map(ExpressionWriter.sqlOf).mkString(", ")
     if (functions.isEmpty) s"DISTINCT $by" else if (isGlobal) what else s"$what BY $by"
   }
 
-  /** The index of this function in `functions`. */
-  def ordinalOf(e: AggregateExpression): Int =
-    functions.indexWhere(_.expression.aggregateFunction.semanticEquals(e.aggregateFunction))
+  /** The value of a function, from one expression per part. */
+  def valueOf(e: AggregateExpression, part: Int => Expression): Expression = {
+    val function = functions
+      .find(_.expression.aggregateFunction.semanticEquals(e.aggregateFunction))
+      .getOrElse(throw new NoSuchElementException(e.toString))
+    function.whole(function.parts.map(p => part(parts.indexWhere(_.isSameAs(p)))))
+  }
 
   def goal(numbers: Option[GroupNumbers]): AggregateGoal = {
     val writer = Question.writer(scan.table)
     AggregateGoal(
-      functions.map(f => AggregateGoal.Function(f.kind, f.argument.map(writer.write))),
-      numbers.map(_.ofDirectories)
+      parts.map { p =>
+        AggregateGoal.Function(p.kind, p.argument.map(writer.write), p.limit.map(_.toString))
+      },
+      numbers.map(_.ofDirectories),
+      columns.map(writer.write)
     )
   }
 
-  /** Assigns the directories of a listing to groups of rows. */
-  def numbersIn(listing: Listing): GroupNumbers = {
-    val types = groups.map { case (_, i) => i -> listing.partitionSchema(i).dataType }
+  /** Assigns the directories of a listing to groups of rows; None if it does not matter. */
+  def numbersIn(listing: Listing): Option[GroupNumbers] = Option.when(partitions.nonEmpty) {
+    val types = partitions.map(i => i -> listing.partitionSchema(i).dataType)
     val values = listing.groups.toSeq.map(g => types.map { case (i, t) => g.values.get(i, t) })
     val distinct = values.distinct
     val numbers = distinct.zipWithIndex.toMap
@@ -58,31 +82,28 @@ final case class StatisticsAggregate(
   }
 }
 
-/** The groups of rows in a listing.
+/** The groups of rows in a listing, by their partition columns.
   *
   * @param ofDirectories
   *   for each group of the listing (a directory), the number of its group of rows: several
   *   directories may have the same partition values
   * @param values
-  *   by that number, the values of the grouping attributes
+  *   by that number, the values of the grouping attributes that are partition columns
   */
 final case class GroupNumbers(ofDirectories: Seq[Int], values: Seq[Seq[Any]])
 
 object StatisticsAggregate {
 
-  /** One aggregate function.
-    *
-    * @param argument
-    *   over the attributes of the relation; None: it counts rows
-    */
-  final case class Function(
-      expression: AggregateExpression,
-      kind: AggregateGoal.Kind,
-      argument: Option[Expression]
-  ) {
-    def isCount: Boolean = kind == AggregateGoal.Count
-    def dataType: DataType = expression.dataType
-  }
+  /** A grouping attribute. */
+  final case class Group(attribute: Attribute, source: Source)
+
+  sealed trait Source
+
+  /** A partition column, by its ordinal in the partition schema. */
+  final case class OfPartition(ordinal: Int) extends Source
+
+  /** A column or field exactly as in the file. */
+  final case class OfColumn(column: Expression) extends Source
 
   def unapply(plan: LogicalPlan): Option[StatisticsAggregate] = plan match {
     case aggregate: Aggregate =>
@@ -93,63 +114,61 @@ object StatisticsAggregate {
     case _ => None
   }
 
-  private def over(aggregate: Aggregate, scan: ScanBelow): Option[StatisticsAggregate] = {
-    val expressions = aggregate.aggregateExpressions.flatMap(_.collect {
-      case e: AggregateExpression => e
-    })
-    val functions = expressions.map(functionOf(_, scan))
+  private def over(original: Aggregate, scan: ScanBelow): Option[StatisticsAggregate] = {
+    val aggregate = withUnscaledSums(original)
+    val calls = distinct(callsIn(aggregate))
+    val functions = calls.map(AnswerableFunction.of(_, scan))
     val groups = aggregate.groupingExpressions.map(groupOf(_, scan))
-    // DISTINCT of partition columns has no function, and needs only the groups that have rows
+    // DISTINCT of columns has no function, and needs only the groups that have rows
     val isEmpty = functions.isEmpty && groups.isEmpty
     if (isEmpty || functions.exists(_.isEmpty) || groups.exists(_.isEmpty)) None
-    else Some(StatisticsAggregate(aggregate, scan, distinct(functions.flatten), groups.flatten))
+    else Some(StatisticsAggregate(original, aggregate, scan, functions.flatten, groups.flatten))
   }
 
-  private def distinct(functions: Seq[Function]): Seq[Function] =
-    functions.foldLeft(Seq.empty[Function]) { (unique, f) =>
-      def same(g: Function) =
-        g.expression.aggregateFunction.semanticEquals(f.expression.aggregateFunction)
-      if (unique.exists(same)) unique else unique :+ f
+  private def callsIn(aggregate: Aggregate): Seq[AggregateExpression] =
+    aggregate.aggregateExpressions.flatMap(_.collect { case e: AggregateExpression => e })
+
+  private def distinct(calls: Seq[AggregateExpression]): Seq[AggregateExpression] =
+    calls.foldLeft(Seq.empty[AggregateExpression]) { (unique, e) =>
+      // one that is DISTINCT, or has a FILTER, is not answered: all of them have to be looked at
+      def isSame(other: AggregateExpression) =
+        e.isDistinct == other.isDistinct && e.filter.isEmpty && other.filter.isEmpty &&
+          e.aggregateFunction.semanticEquals(other.aggregateFunction)
+      if (unique.exists(isSame)) unique else unique :+ e
     }
 
-  private def functionOf(e: AggregateExpression, scan: ScanBelow): Option[Function] =
-    if (e.isDistinct || e.filter.nonEmpty || e.mode != Complete) None
-    else {
-      def over(argument: Expression, kind: AggregateGoal.Kind) =
-        columnOf(argument, scan).map(a => Function(e, kind, Some(a)))
-      e.aggregateFunction match {
-        case c: Count if c.children.size == 1 =>
-          c.children.head match {
-            case Literal(null, _) => None
-            case _: Literal       => Some(Function(e, AggregateGoal.Count, None))
-            case argument         => over(argument, AggregateGoal.Count)
-          }
-        case m: Min => over(m.child, AggregateGoal.Min)
-        case m: Max => over(m.child, AggregateGoal.Max)
-        case _      => None
+  /** Applies Spark's rule that adds up short decimals as whole numbers, and averages them as
+    * doubles. It runs after the rules of tamis, and it decides the type of the sum and thus where
+    * an average is rounded. Nothing if the session excludes it.
+    */
+  private def withUnscaledSums(aggregate: Aggregate): Aggregate = {
+    val addsDecimals = callsIn(aggregate).map(_.aggregateFunction).exists {
+      case s: Sum     => s.child.dataType.isInstanceOf[DecimalType]
+      case a: Average => a.child.dataType.isInstanceOf[DecimalType]
+      case _          => false
+    }
+    val excluded = SQLConf.get.optimizerExcludedRules.toSeq.flatMap(_.split(',')).map(_.trim)
+    if (!addsDecimals || excluded.contains(DecimalAggregates.ruleName)) aggregate
+    else
+      DecimalAggregates(aggregate) match {
+        case rewritten: Aggregate => rewritten
+        case _                    => aggregate
       }
-    }
+  }
 
-  /** A column or field exactly as in the file. A CHAR column that Spark pads is an expression over
-    * one, and does not match.
-    */
-  private def columnOf(e: Expression, scan: ScanBelow): Option[Expression] =
-    Some(scan.atScan(e)).filter {
-      case column @ ExpressionWriter.ColumnPath(_) => TypeSets.isOrderedInPython(column.dataType)
-      case _                                       => false
-    }
-
-  /** A partition column whose values in two directories are equal to Spark exactly if they are
-    * equal in Scala.
-    */
-  private def groupOf(e: Expression, scan: ScanBelow): Option[(Attribute, Int)] = e match {
+  /** A column whose values in two groups are equal to Spark exactly if they are identical. */
+  private def groupOf(e: Expression, scan: ScanBelow): Option[Group] = e match {
     case attribute: Attribute =>
+      val schema = scan.table.relation.partitionSchema
       scan.atScan(attribute) match {
-        case column: AttributeReference =>
-          val schema = scan.table.relation.partitionSchema
-          val ordinal = schema.fieldNames.indexOf(column.name)
-          val isGroup = ordinal >= 0 && TypeSets.areEqualAsInScala(column.dataType)
-          Option.when(isGroup)(attribute -> ordinal)
+        case column: AttributeReference if schema.fieldNames.contains(column.name) =>
+          Option.when(TypeSets.areEqualAsInScala(column.dataType))(
+            Group(attribute, OfPartition(schema.fieldIndex(column.name)))
+          )
+        case column @ ExpressionWriter.ColumnPath(_) =>
+          Option.when(TypeSets.areIdenticalIfEqual(column.dataType))(
+            Group(attribute, OfColumn(column))
+          )
         case _ => None
       }
     case _ => None
