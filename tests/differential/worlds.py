@@ -412,7 +412,25 @@ def _recorded(rng: random.Random, table: RandomTable, share: float) -> str:
         for text in ["hash({}) % 3", *EXPRESSIONS.get(leaf.kind.sql, [])]:
             if rng.random() < share / 3:
                 expressions.append(text.replace("{}", leaf.sql))
-    return f"columns={columns!r}, expressions={expressions!r}"
+    recorded = f"columns={columns!r}, expressions={expressions!r}"
+    return recorded + (_aggregated(rng, table) if rng.random() < share else "")
+
+
+def _aggregated(rng: random.Random, table: RandomTable) -> str:
+    """Return aggregates by some columns that an index records. Random queries have them, too."""
+    leaves = [leaf for leaf in table.leaves if leaf.sql != "part"]
+    plain = [leaf for leaf in leaves if leaf.kind.sql not in ("FLOAT", "DOUBLE", "BINARY")]
+    groups = rng.sample(plain, min(len(plain), rng.choice([0, 1, 1, 2])))
+    aggregates = ["count(*)"]
+    for leaf in rng.sample(leaves, min(len(leaves), 4)):
+        texts = [f"count({leaf.sql})", f"min({leaf.sql})", f"max({leaf.sql})"]
+        if leaf.kind.sql in ("TINYINT", "SMALLINT", "INT", "BIGINT"):
+            texts.append(f"sum(CAST({leaf.sql} AS BIGINT) % 1000)")
+        if leaf.kind.sql.startswith("DECIMAL"):
+            texts.append(f"avg({leaf.sql} % 1000)")
+        aggregates += rng.sample(texts, rng.randint(1, len(texts)))
+    by = [leaf.sql.replace("`", "") for leaf in groups]
+    return f", aggregates={aggregates!r}, by={by!r}"
 
 
 def _format_changes(rng: random.Random, table: RandomTable, kind: str) -> list[Step]:

@@ -382,3 +382,21 @@ def test_a_file_that_was_added_twice(formats: Statements, tmp_path: Path) -> Non
     assert len(found(formats, name, "a = 8").rows) == 2
     assert found(formats, name, "a = 7").rows == []
     formats.same(f"SELECT count(*), min(a), max(a) FROM {name} WHERE a + 0 >= 0")
+
+
+def test_aggregates_of_columns_that_exchange_their_names(formats: Statements) -> None:
+    name = created(formats, "exchanged_sums", "iceberg")
+    aggregates = ["sum(key)", "max(id + 1)", "count(*)"]
+    formats.index("build", name, aggregates=aggregates, by=["s"])
+    by_name = f"SELECT s, sum(key), max(id + 1) FROM {name} GROUP BY s"
+    assert formats.same(by_name).kept == []
+    formats.sql(f"ALTER TABLE {name} RENAME COLUMN id TO old")
+    formats.sql(f"ALTER TABLE {name} RENAME COLUMN key TO id")
+    formats.sql(f"ALTER TABLE {name} RENAME COLUMN old TO key")
+    assert formats.same(f"SELECT s, sum(id) FROM {name} GROUP BY s").kept == []
+    for _ in ("index of the old names", "refreshed"):
+        formats.same(by_name)
+        formats.same(f"SELECT sum(id), sum(key), max(key + 1) FROM {name}")
+        formats.index("refresh", name)
+    formats.sql(f"ALTER TABLE {name} RENAME COLUMN s TO t")
+    assert formats.same(f"SELECT t, count(*) FROM {name} GROUP BY t").kept == []

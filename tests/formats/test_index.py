@@ -289,3 +289,26 @@ def test_times_of_files_do_not_matter(formats: Statements, folder: Path) -> None
     assert formats.same(f"SELECT * FROM {name} WHERE key = 750").kept == [1]
     formats.index("build", name, columns={"key": "bloom"})
     assert formats.same(f"SELECT * FROM {name} WHERE key = 750 AND id >= 0").kept[0] <= 2
+
+
+@pytest.mark.parametrize("using", ["delta", "iceberg"])
+def test_recorded_aggregates_of_files_without_deletes(formats: Statements, using: str) -> None:
+    name = created(formats, "aggregated", using, deletes(using))
+    formats.index("build", name, aggregates=["sum(key)", "count(*)"], by=["s"])
+    queries = [
+        f"SELECT s, sum(key), avg(key), count(*) FROM {name} GROUP BY s",
+        f"SELECT sum(key) FROM {name} WHERE id >= 100",
+        f"SELECT count(*) FROM {name} WHERE s = 'bb'",
+    ]
+    for query in queries:
+        assert formats.same(query).kept == []
+    formats.sql(f"DELETE FROM {name} WHERE id = 150")
+    for query in queries:
+        assert formats.same(query).kept in ([], [1])
+    assert formats.same(queries[0]).kept == [1]
+    append(formats, name, 5, 1)
+    assert formats.same(queries[0]).kept == [2]
+    formats.index("refresh", name)
+    assert formats.same(queries[0]).kept == [1]
+    formats.sql(f"DELETE FROM {name} WHERE s = 'cc'")
+    formats.same(queries[0])

@@ -485,6 +485,27 @@ def min_of_moved_timestamps(w: World) -> Any:
     return "SELECT min(ts) FROM t", None
 
 
+@case("AGGREGATE_NOT_RECORDED")
+def sum_of_another_column(w: World) -> Any:
+    w.table(index={"aggregates": ["sum(k)"]})
+    return "SELECT sum(id) FROM t", lambda: w.index(aggregates=["sum(id)"])
+
+
+@case("AGGREGATE_MAY_OVERFLOW")
+def sum_of_large_numbers(w: World) -> Any:
+    w.write("t", w.rows().selectExpr("9223372036854775807 AS a"))
+    w.index(aggregates=["sum(a)"])
+    return "SELECT try_sum(a) FROM t", None
+
+
+@case("AGGREGATE_HAS_MANY_GROUPS")
+def many_groups(w: World) -> Any:
+    frame = w.spark.range(0, 12_000, 1, 24).selectExpr("id", "id AS g")
+    w.write("t", frame)
+    w.index(aggregates=["sum(id)"], by=["g"])
+    return "SELECT g, sum(id) FROM t GROUP BY g", None
+
+
 # ---- tables ----
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tamis
-from tests.spark.conftest import kept, read_parquet, rows, scans
+from tamis.errors import StatisticsIndexError
+from tests.spark.conftest import kept, read_parquet, scans
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -61,6 +65,7 @@ def lines_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFac
     ).write.partitionBy("part").parquet(path)
     tamis.index(spark_session, path).add(aggregates=AGGREGATES, by=["flag", "status"])
 
+    tamis.index(spark_session, path).add(aggregates=["count(*)"], by=["Größe.a`b"])
     return path
 
 
@@ -90,6 +95,11 @@ LINES = [
     ("SELECT concat(flag, '!') AS f, count(*) FROM lines GROUP BY flag", []),
     ("SELECT part, flag, sum(whole) FROM lines GROUP BY part, flag", []),
     ("SELECT status, part, flag, sum(whole) FROM lines GROUP BY part, flag, status", []),
+    ("SELECT FLAG AS f, Sum(WHOLE), MAX(Text) FROM lines GROUP BY Flag", []),
+    ("SELECT `Größe`.`a``b`, count(*) FROM lines GROUP BY 1", []),
+    ("SELECT `GRÖSSE`, count(*) FROM (SELECT `Größe`.`A``b` AS `GRÖSSE` FROM lines) GROUP BY 1", []),
+    ("SELECT count(*) FROM lines WHERE `Größe`.`a``b` = 0", []),
+    ("SELECT `Größe`.`a``b` AS g, flag, count(*) FROM lines GROUP BY 1, 2", [10]),
     # filters that rows of a file pass or not as a whole, and files that are cut
     ("SELECT flag, sum(whole), avg(price) FROM lines WHERE id >= 300 GROUP BY flag", []),
     ("SELECT flag, sum(whole), avg(price) FROM lines WHERE id >= 250 GROUP BY flag", [1]),
@@ -117,7 +127,7 @@ LINES = [
     ("SELECT flag, try_sum(whole), mean(whole) FROM lines GROUP BY flag", []),
     # not recorded, or not in this form
     ("SELECT sum(id) FROM lines", [10]),
-    ("SELECT sum(number) FROM lines", [10]),
+    ("SELECT sum(number) > 0 FROM lines", [10]),
     ("SELECT flag, max(id) FROM lines GROUP BY flag", [10]),
     ("SELECT id, count(*) FROM lines GROUP BY id", [10]),
     ("SELECT flag, sum(DISTINCT whole) FROM lines GROUP BY flag", [10]),
@@ -125,7 +135,7 @@ LINES = [
     ("SELECT flag, status, sum(whole) FROM lines GROUP BY ROLLUP(flag, status)", [10]),
     ("SELECT flag, sum(whole) FROM lines GROUP BY CUBE(flag)", [10]),
     ("SELECT flag, approx_count_distinct(whole) FROM lines GROUP BY flag", [10]),
-    ("SELECT sum(price * (1 - discount)) FROM lines WHERE rand(3) < 2", [10]),
+    ("SELECT sum(whole) IS NULL FROM lines WHERE rand(3) < 0.99", [10]),
     ("SELECT sum(price * (1 + discount)) FROM lines", [10]),
     ("SELECT first(flag), sum(whole) FROM lines WHERE id < 100", [1]),
     ("SELECT sum(whole) OVER (PARTITION BY flag) FROM lines", [10]),
@@ -137,3 +147,337 @@ def test_recorded_aggregates_open_few_files(
     lines: DataFrame, same: Same, statement: str, files: list[int]
 ) -> None:
     assert sorted(kept(same(statement))) == sorted(files)
+
+
+@pytest.mark.parametrize(
+    ("statement", "confs"),
+    [
+        ("SELECT flag, sum(whole) FROM lines GROUP BY flag", {"spark.tamis.enabled": "false"}),
+        ("SELECT sum(whole) FROM lines", {"spark.tamis.aggregates.enabled": "false"}),
+        ("SELECT sum(whole) FROM lines", {"spark.tamis.mode": "observe"}),
+        # the argument computes something else under these
+        ("SELECT max(whole + 1) FROM lines", {"spark.sql.ansi.enabled": "false"}),
+        (
+            "SELECT sum(price * (1 - discount)) FROM lines",
+            {"spark.sql.decimalOperations.allowPrecisionLoss": "false"},
+        ),
+    ],
+)
+def test_settings_under_which_all_files_are_read(
+    lines: DataFrame, statement: str, confs: dict[str, str]
+) -> None:
+    spark = lines.sparkSession
+    expected = spark.sql(statement).collect()
+    for key, value in confs.items():
+        spark.conf.set(key, value)
+    frame = spark.sql(statement)
+    assert sorted(map(tuple, frame.collect())) == sorted(map(tuple, expected))
+    assert len(frame.inputFiles()) == 10
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("spark.sql.ansi.enabled", "false"),
+        ("spark.sql.session.timeZone", "Pacific/Kiritimati"),
+        ("spark.sql.caseSensitive", "true"),
+        ("spark.sql.adaptive.enabled", "false"),
+        (
+            "spark.sql.optimizer.excludedRules",
+            "org.apache.spark.sql.catalyst.optimizer.DecimalAggregates",
+        ),
+    ],
+)
+def test_settings_on_which_columns_do_not_depend(
+    lines: DataFrame, same: Same, key: str, value: str
+) -> None:
+    lines.sparkSession.conf.set(key, value)
+    columns = "avg(small), sum(small), avg(whole), sum(long), max(day), count(*)"
+    assert kept(same(f"SELECT flag, {columns} FROM lines WHERE id < 450 GROUP BY flag")) == [1]
+    assert kept(same(f"SELECT {columns} FROM lines")) == []
+
+
+def test_output_attributes_are_unchanged(lines: DataFrame) -> None:
+    spark = lines.sparkSession
+    for statement, _ in LINES:
+        plans = []
+        for enabled in ("false", "true"):
+            spark.conf.set("spark.tamis.enabled", enabled)
+            optimized = spark.sql(statement)._jdf.queryExecution().optimizedPlan()
+            fields = optimized.schema().fields()
+            plans.append([(f.name(), f.dataType().json(), f.nullable()) for f in fields])
+        assert plans[0] == plans[1], statement
+
+
+def test_explanation_names_the_aggregates(lines: DataFrame) -> None:
+    spark = lines.sparkSession
+    frame = spark.sql("SELECT flag, avg(whole) FROM lines WHERE id < 450 GROUP BY flag")
+    (scan,) = tamis.explain(frame).to_dict()["scans"]
+    assert scan["goals"][0]["goal"] == "avg(whole) BY flag: 4 files answered from statistics"
+    whole = str(tamis.explain(spark.sql("SELECT sum(whole) FROM lines")))
+    assert "sum(whole) answered from the statistics of 10 files; none of them is read" in whole
+    (scan,) = tamis.why_not(spark.sql("SELECT sum(id) FROM lines")).to_dict()["scans"]
+    reason = scan["goals"][0]["reason"]
+    assert (reason["code"], reason["text"]) == (
+        "AGGREGATE_NOT_RECORDED",
+        "the index does not record sum(id)",
+    )
+
+
+# --- tables of few files ------------------------------------------------------------------------
+
+
+class Table:
+    """A directory of files, as the view t."""
+
+    def __init__(self, spark: SparkSession, same: Same, path: Path) -> None:
+        self.spark, self.same, self.path = spark, same, path
+
+    def write(self, name: str, **columns: pa.Array) -> None:
+        self.path.mkdir(exist_ok=True)
+        pq.write_table(pa.table(columns), self.path / f"{name}.parquet")
+
+    def view(self) -> None:
+        self.spark.catalog.refreshByPath(str(self.path))
+        self.spark.read.parquet(str(self.path)).createOrReplaceTempView("t")
+
+    @property
+    def index(self) -> tamis.Index:
+        return tamis.index(self.spark, str(self.path))
+
+    def kept(self, statement: str) -> list[int]:
+        self.view()
+        return kept(self.same(statement))
+
+
+@pytest.fixture
+def table(spark: SparkSession, same: Same, tmp_path: Path) -> Table:
+    return Table(spark, same, tmp_path / "t")
+
+
+def longs(*values: int | None) -> pa.Array:
+    return pa.array(values, pa.int64())
+
+
+def decimals(digits: int, *values: int) -> pa.Array:
+    return pa.array(values, pa.decimal128(digits, 0))
+
+
+BIG = 2**62
+WIDE = 6 * 10**37
+# the values of two files | aggregate | ANSI mode | files that are read
+LIMITS = [
+    ((longs(1, -5), longs(7)), "sum(a)", "true", []),
+    ((longs(BIG, 5), longs(BIG - 6)), "sum(a)", "true", []),
+    # an overflow raises, or wraps around
+    ((longs(BIG), longs(BIG)), "sum(a)", "false", [2]),
+    # no overflow in this order, but in another one
+    ((longs(BIG, -5), longs(BIG, -7)), "sum(a)", "false", [2]),
+    ((longs(-BIG, -BIG), longs(5)), "sum(a)", "false", [2]),
+    ((longs(-BIG, -5), longs(-BIG, 7)), "try_sum(a)", "true", [2]),
+    ((longs(BIG, BIG), longs(-BIG)), "sum(a)", "false", [2]),
+    # a double is exact up to 2^53
+    ((longs(2**52), longs(2**52 - 1, -3)), "avg(a)", "true", []),
+    ((longs(2**53), longs(1, 1)), "avg(a)", "true", [2]),
+    ((decimals(38, WIDE), decimals(38, 7)), "sum(a)", "true", []),
+    ((decimals(38, WIDE), decimals(38, WIDE)), "sum(a)", "false", [2]),
+    ((decimals(38, WIDE, -WIDE), decimals(38, WIDE)), "sum(a)", "false", [2]),
+    ((decimals(12, 10**11), decimals(12, 10**11)), "sum(a)", "true", []),
+    ((decimals(12, 10**11), decimals(12, 10**11, 1)), "avg(a)", "true", []),
+    ((decimals(8, 10**7, 3), decimals(8, 10**7)), "sum(a)", "true", []),
+    ((decimals(11, 10**10, 3), decimals(11, -(10**10))), "avg(a)", "true", []),
+]
+
+
+@pytest.mark.parametrize(("values", "aggregate", "ansi", "files"), LIMITS)
+def test_sums_that_may_overflow_are_left_to_spark(
+    table: Table, values: tuple[pa.Array, pa.Array], aggregate: str, ansi: str, files: list[int]
+) -> None:
+    table.spark.conf.set("spark.sql.ansi.enabled", ansi)
+    table.write("one", a=values[0], g=longs(*[1] * len(values[0])))
+    table.write("two", a=values[1], g=longs(*[2] * len(values[1])))
+    table.index.build(aggregates=["sum(a)", "count(*)"], by=["g"])
+    assert table.kept(f"SELECT {aggregate}, count(*) FROM t") == files
+    table.same(f"SELECT g, {aggregate} FROM t GROUP BY g")
+
+
+def test_overflow_raises_as_without_tamis(table: Table) -> None:
+    table.write("one", a=longs(BIG, BIG))
+    table.index.build(aggregates=["sum(a)"])
+    table.view()
+    frame = table.spark.sql("SELECT sum(a) FROM t")
+    with pytest.raises(Exception, match="ARITHMETIC_OVERFLOW"):
+        frame.collect()
+    (scan,) = tamis.why_not(frame).to_dict()["scans"]
+    assert scan["goals"][0]["reason"]["code"] == "AGGREGATE_MAY_OVERFLOW"
+
+
+def test_errors_of_arguments_are_not_lost(table: Table) -> None:
+    """What was recorded without ANSI mode does not answer a query that raises in ANSI mode."""
+    table.write("one", a=longs(1, 0), b=longs(7, 7))
+    with pytest.raises(StatisticsIndexError, match="DIVIDE_BY_ZERO"):
+        table.index.build(aggregates=["sum(b DIV a)"])
+    table.spark.conf.set("spark.sql.ansi.enabled", "false")
+    table.index.build(aggregates=["sum(b DIV a)"])
+    statement = "SELECT sum(b DIV a) FROM t"
+    assert table.kept(statement) == []
+    table.spark.conf.set("spark.sql.ansi.enabled", "true")
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        table.spark.sql(statement).collect()
+
+
+def test_new_changed_and_deleted_files(table: Table) -> None:
+    by_group = "SELECT g, sum(a), avg(a), count(*) FROM t GROUP BY g"
+    for name in ("one", "two"):
+        table.write(name, a=longs(1, 2, None), g=longs(1, None, 2))
+    table.index.build(aggregates=["sum(a)", "count(*)"], by=["g"])
+    assert table.kept(by_group) == []
+    table.write("three", a=longs(40), g=longs(3))
+    assert table.kept(by_group) == [1]
+    table.index.refresh()
+    assert table.kept(by_group) == []
+    assert table.index.describe().to_dict()["segments"] == 2
+    table.write("two", a=longs(5, 6), g=longs(1, 2))
+    assert table.kept(by_group) == [1]
+    table.write("empty", a=longs(), g=longs())
+    (table.path / "one.parquet").unlink()
+    table.index.refresh()
+    assert table.kept(by_group) == []
+    # another aggregate is added, and the earlier ones are kept
+    table.index.add(aggregates=["max(a)"], by=["g"])
+    assert table.kept("SELECT g, max(a), sum(a) FROM t GROUP BY g") == []
+    assert table.kept("SELECT g, min(a), sum(a) FROM t GROUP BY g") == [3]
+
+
+def test_overwrite_of_the_table_keeps_the_request(table: Table) -> None:
+    table.write("one", a=longs(1, 2), g=longs(1, 2))
+    table.index.build(aggregates=["sum(a)"], by=["g"])
+    shutil.rmtree(table.path)
+    table.write("one", a=longs(3, 4, 5), g=longs(1, 2, 2))
+    table.index.refresh()
+    assert table.kept("SELECT g, sum(a) FROM t GROUP BY g") == []
+
+
+def test_damaged_aggregates_are_not_used(table: Table) -> None:
+    table.write("one", a=longs(1, 2), g=longs(1, 2))
+    table.index.build(aggregates=["sum(a)"], by=["g"])
+    (groups,) = table.path.glob("_tamis/*/_0.groups")
+    content = bytearray(groups.read_bytes())
+    content[len(content) // 3] ^= 1
+    groups.write_bytes(bytes(content))
+    assert table.kept("SELECT g, sum(a) FROM t GROUP BY g") == [1]
+
+
+def test_too_many_groups(table: Table) -> None:
+    few, many = range(1000), range(1001)
+    table.write("few", a=longs(*few), g=longs(*few))
+    table.write("many", a=longs(*many), g=longs(*many))
+    table.index.build(aggregates=["sum(a)"], by=["g"])
+    (recorded,) = (e for e in table.index.describe().to_dict()["recorded"] if e["kind"] == "sum")
+    assert recorded["files"] == 1
+    assert table.kept("SELECT sum(a) FROM t WHERE g < 2000") == [1]
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("values", "files"),
+    [([1.5, 2.5, None], []), ([1.0, NAN], [1]), ([-0.0, 0.0], [1]), ([None, None], [])],
+)
+def test_extremes_of_floating_point_numbers(
+    table: Table, values: list[float | None], files: list[int]
+) -> None:
+    table.write("one", a=pa.array(values, pa.float64()), g=longs(*[1] * len(values)))
+    table.index.build(aggregates=["max(a)", "min(a)"], by=["g"])
+    assert table.kept("SELECT g, max(a), count(*) FROM t GROUP BY g") == files
+
+
+def test_strings_that_cannot_be_groups(table: Table) -> None:
+    texts = [b"ok", b"\xff\xfe", None]
+    table.write("one", g=pa.array(texts, pa.binary()).view(pa.string()), a=longs(1, 2, 3))
+    table.write("two", g=pa.array(["ok", "long" * 300]), a=longs(1, 2))
+    table.write("three", g=pa.array(["ok", None, ""]), a=longs(1, 2, 3))
+    table.index.build(aggregates=["sum(a)", "max(g)"], by=["g"])
+    assert table.kept("SELECT sum(a) FROM t WHERE g = 'ok'") == [2]
+    assert table.kept("SELECT hex(g), sum(a), max(g) IS NULL FROM t GROUP BY g") == [2]
+
+
+def test_other_types_are_not_used(table: Table) -> None:
+    table.write("one", a=pa.array([1, 2], pa.int32()), g=pa.array([1, 2], pa.int32()))
+    table.index.build(aggregates=["sum(a)"], by=["g"])
+    for ddl in ("a INT, g BIGINT", "a BIGINT, g INT"):
+        table.spark.read.schema(ddl).parquet(str(table.path)).createOrReplaceTempView("t")
+        assert kept(table.same("SELECT g, sum(a) FROM t GROUP BY g")) == [1]
+
+
+# aggregates | by | part of the error
+REFUSED = [
+    (["sum(d)"], [], "depends on the order of the rows"),
+    (["avg(d + 1)"], [], "depends on the order of the rows"),
+    (["count(DISTINCT a)"], [], "leave DISTINCT out"),
+    (["median(a)"], [], "write count, sum, avg"),
+    (["a"], [], "write count, sum, avg"),
+    (["sum(a) + sum(a)"], [], "cannot be analyzed"),
+    (["sum(a, a)"], [], "cannot be analyzed"),
+    (["sum(none)"], [], "cannot be analyzed"),
+    (["sum(a * rand())"], [], "not deterministic"),
+    (["count(a > 1)"], [], "of a predicate"),
+    (["min(l)"], [], "cannot be recorded"),
+    (["count(*)"], ["d"], "by: d has type double"),
+    (["count(*)"], ["l"], "no column l"),
+    (["count(*)"], ["missing"], "no column missing"),
+    (["count(*)"], ["p"], "partition column"),
+    (["sum(p)"], [], "partition column"),
+    ([], ["a"], "pass both"),
+    ("sum(a)", [], "take lists"),
+]
+
+
+@pytest.mark.parametrize(("aggregates", "by", "error"), REFUSED)
+def test_requests_that_are_refused(table: Table, aggregates: Any, by: list[str], error: str) -> None:
+    (table.path / "p=1").mkdir(parents=True)
+    table.write("p=1/one", a=longs(1), d=pa.array([1.0]), l=pa.array([[1]]))
+    with pytest.raises(StatisticsIndexError, match=error):
+        table.index.build(aggregates=aggregates, by=by)
+
+
+def test_char_columns_are_refused(table: Table) -> None:
+    spark = table.spark
+    spark.sql(f"CREATE TABLE chars (c CHAR(3), a INT) USING parquet LOCATION '{table.path}'")
+    spark.sql("INSERT INTO chars VALUES ('a', 1), ('b', 2)")
+    for aggregates, by in ((["max(c)"], []), (["count(*)"], ["c"])):
+        with pytest.raises(StatisticsIndexError, match="CHAR column"):
+            tamis.index(spark, "chars").build(aggregates=aggregates, by=by)
+    tamis.index(spark, "chars").build(aggregates=["sum(a)"])
+    assert kept(table.same("SELECT c, sum(a) FROM chars GROUP BY c")) == [1]
+
+
+def test_old_dates_are_not_recorded(table: Table) -> None:
+    days = pa.array([-200_000, 5], pa.int32()).cast(pa.date32())
+    table.write("old", day=days, a=longs(1, 2))
+    table.write("new", day=days.slice(1), a=longs(1))
+    table.index.build(aggregates=["sum(a)"], by=["day"])
+    assert table.kept("SELECT day, sum(a) FROM t GROUP BY day") == [1]
+
+
+def test_command_line_options(table: Table) -> None:
+    from typer.testing import CliRunner
+
+    from tamis.indexing.cli import app
+
+    table.write("one", a=longs(1, 2), g=longs(1, 2))
+    arguments = ["build", str(table.path), "--aggregate", "sum(a)", "--by", "g"]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    assert "sum(a) by g" in result.output
+    assert table.kept("SELECT sum(a) FROM t WHERE g = 1") == []
+
+
+def test_goal_of_a_table_without_recorded_aggregates(table: Table) -> None:
+    """It is not mentioned: most tables record none."""
+    table.write("one", a=longs(1, 2), g=longs(1, 2))
+    table.index.build()
+    table.view()
+    (scan,) = scans(table.spark.sql("SELECT g, sum(a) FROM t GROUP BY g"))
+    assert not scan.get("goals")

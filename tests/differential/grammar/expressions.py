@@ -178,7 +178,15 @@ class Expressions(Productions):
         if kind < 0.45:
             return node("int", "count(DISTINCT ", argument, ")", extra), number
         if kind < 0.6:
-            return node("int", f"sum({self.small(scope)})", extra), number
+            name = self.rng.choice(["sum", "sum", "avg"])
+            decimals = [c.sql for c in scope if c.family == "dec"]
+            if decimals and self.chance(0.3):  # of a few digits, so that no sum overflows
+                summand = f"{self.rng.choice(decimals)} % 1000"
+                return node("dec", f"{name}({summand})", extra), replace(number, family="dec")
+            family = "int" if name == "sum" else "dbl"
+            return node(family, f"{name}({self.small(scope)})", extra), replace(
+                number, family=family
+            )
         if column.family == "bool":
             return node("bool", "bool_or(", argument, ")", extra), replace(column, sql="")
         return node(
