@@ -61,7 +61,10 @@ class Groups:
             listed += sorted(groups.items(), key=lambda item: str(item[0]))
         table: dict[str, Any] = {
             f"by.{i}": pa.array(
-                [key[i] if c.type == LONG or key[i] is None else key[i].encode() for key, _ in listed],
+                [
+                    key[i] if c.type == LONG or key[i] is None else key[i].encode()
+                    for key, _ in listed
+                ],
                 pa.int64() if c.type == LONG else pa.binary(),
             )
             for i, c in enumerate(self.columns)
@@ -154,9 +157,7 @@ def answer_of(
     segments = [Segment(slice(0, len(files)), Files(bounds_of(files), groups))]
     records = np.array([len(rows) for rows in files], np.int64)
     matching = fully_matching(conjuncts, segments, kept)
-    return answer(
-        aggregates, segments, kept, matching, records, None, by=by, conjuncts=conjuncts
-    )
+    return answer(aggregates, segments, kept, matching, records, None, by=by, conjuncts=conjuncts)
 
 
 ROWS_OF_ANY = st.fixed_dictionaries(

@@ -40,7 +40,6 @@ AGGREGATES = [
 ]
 
 
-
 @pytest.fixture(scope="module")
 def lines_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Write 1,000 rows to 10 files clustered by id, with groups in every file.
@@ -97,7 +96,10 @@ LINES = [
     ("SELECT status, part, flag, sum(whole) FROM lines GROUP BY part, flag, status", []),
     ("SELECT FLAG AS f, Sum(WHOLE), MAX(Text) FROM lines GROUP BY Flag", []),
     ("SELECT `Größe`.`a``b`, count(*) FROM lines GROUP BY 1", []),
-    ("SELECT `GRÖSSE`, count(*) FROM (SELECT `Größe`.`A``b` AS `GRÖSSE` FROM lines) GROUP BY 1", []),
+    (
+        "SELECT `GRÖSSE`, count(*) FROM (SELECT `Größe`.`A``b` AS `GRÖSSE` FROM lines) GROUP BY 1",
+        [],
+    ),
     ("SELECT count(*) FROM lines WHERE `Größe`.`a``b` = 0", []),
     ("SELECT `Größe`.`a``b` AS g, flag, count(*) FROM lines GROUP BY 1, 2", [10]),
     # filters that rows of a file pass or not as a whole, and files that are cut
@@ -120,7 +122,10 @@ LINES = [
     # positions of aggregates
     ("SELECT flag, sum(whole) AS s FROM lines GROUP BY flag HAVING s > 0 ORDER BY s DESC", []),
     ("SELECT sum(whole) / count(*) + 1 AS r FROM lines", []),
-    ("SELECT * FROM (SELECT flag AS f, sum(whole) AS s FROM lines GROUP BY flag) WHERE f > 'A'", []),
+    (
+        "SELECT * FROM (SELECT flag AS f, sum(whole) AS s FROM lines GROUP BY flag) WHERE f > 'A'",
+        [],
+    ),
     ("SELECT id FROM lines WHERE id > (SELECT avg(whole) + 900 FROM lines)", [10]),
     ("SELECT sum(s) FROM (SELECT sum(whole) AS s FROM lines GROUP BY flag, status)", []),
     ("SELECT f, sum(w) FROM (SELECT upper(flag) AS f, whole AS w FROM lines) GROUP BY f", [10]),
@@ -435,7 +440,9 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("aggregates", "by", "error"), REFUSED)
-def test_requests_that_are_refused(table: Table, aggregates: Any, by: list[str], error: str) -> None:
+def test_requests_that_are_refused(
+    table: Table, aggregates: Any, by: list[str], error: str
+) -> None:
     (table.path / "p=1").mkdir(parents=True)
     table.write("p=1/one", a=longs(1), d=pa.array([1.0]), l=pa.array([[1]]))
     with pytest.raises(StatisticsIndexError, match=error):

@@ -391,10 +391,11 @@ def _of_aggregate(
         raise StatisticsIndexError(f"aggregates: {sql}: its argument has type {data_type}, {why}")
     expr = decode(parsed["document"])
     path = key = None
+    reads: tuple[tuple[str, ...], ...] = ()
     if isinstance(expr, Column):
         # the columns of the index are those that have statistics
         (leaf,) = _leaves(".".join(expr.path), leaves, schema)
-        path, reads = leaf.path, ()
+        path = leaf.path
         paths.append(path)
     else:
         key = expr.key if isinstance(expr, Call | Opaque) else None

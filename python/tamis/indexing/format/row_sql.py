@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from tamis.expr.sql import identifier
 from tamis.indexing.format import blooms, distinct_sketches, value_lists
 from tamis.indexing.format.groups import MAX_GROUPS
 from tamis.indexing.format.recording_spec import Entry
-from tamis.expr.sql import identifier
 
 __all__ = [
     "FILE",
@@ -132,8 +132,10 @@ def groups_sql(entries: Sequence[Entry]) -> str:
         if kind == "string"
     ]
     replaced = [name.rpartition(" AS ")[2] for name in as_bytes]
-    listed = f"SELECT * EXCEPT ({', '.join(replaced)}), {', '.join(as_bytes)}" if as_bytes else (
-        "SELECT *"
+    listed = (
+        f"SELECT * EXCEPT ({', '.join(replaced)}), {', '.join(as_bytes)}"
+        if as_bytes
+        else ("SELECT *")
     )
     return f"{listed} FROM ({numbered}) WHERE place <= {MAX_GROUPS + 1}"
 

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -247,7 +248,7 @@ def _values(aggregate: Aggregate, name: str, combined: pa.Table) -> list[Value]:
         rows = combined.select(list(cells_to_combine(aggregate, name))).to_pylist()
         # SUM of no value is NULL
         return [_difference(name, row) if row[name] else None for row in rows]
-    cells = combined.column(name).to_pylist()
+    cells: list[Any] = combined.column(name).to_pylist()
     data_type = aggregate.type
     if aggregate.function is Function.COUNT or data_type is None:
         return cells

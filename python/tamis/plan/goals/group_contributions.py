@@ -88,9 +88,7 @@ def _totals(
     aggregate: Aggregate, name: str, sizes: Longs, cells: dict[str, pa.Array]
 ) -> dict[str, pa.Array]:
     if aggregate.function not in (Function.MIN, Function.MAX):
-        return {
-            column: pa.array(sums_of(sizes, cell.to_numpy())) for column, cell in cells.items()
-        }
+        return {column: pa.array(sums_of(sizes, cell.to_numpy())) for column, cell in cells.items()}
     owner = pa.array(np.repeat(np.arange(len(sizes)), np.maximum(sizes, 0)))
     table = pa.table({"owner": owner, "value": cells[name]})
     extremes = table.group_by("owner").aggregate([("value", aggregate.function)])

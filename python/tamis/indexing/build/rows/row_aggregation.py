@@ -3,9 +3,9 @@
 There are several jobs over the rows: one for all bounds, one for all Bloom filters and value lists,
 one for all sketches of distinct values, and one for all aggregates by the same columns. The second
 one needs the first, which also counts the rows of each file. All but the first run once for each
-batch of files whose groups fit into memory. Each reads only the columns that it needs. Files are identified by the `_metadata`
-columns. Reading those keeps tamis from replacing the scan, so no file is skipped here. The shim
-makes such columns for files of Iceberg, which does not tell the size.
+batch of files whose groups fit into memory. Each reads only the columns that it needs. Files are
+identified by the `_metadata` columns. Reading those keeps tamis from replacing the scan, so no file
+is skipped here. The shim makes such columns for files of Iceberg, which does not tell the size.
 
 A file counts only if Spark read it as it was listed (size, modification time) and read as many rows
 as its footer states. Nothing is recorded of any other file, nor of a file with dates or timestamps
