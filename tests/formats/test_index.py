@@ -302,13 +302,12 @@ def test_recorded_aggregates_of_files_without_deletes(formats: Statements, using
     ]
     for query in queries:
         assert formats.same(query).kept == []
-    formats.sql(f"DELETE FROM {name} WHERE id = 150")
-    for query in queries:
-        assert formats.same(query).kept in ([], [1])
-    assert formats.same(queries[0]).kept == [1]
     append(formats, name, 5, 1)
-    assert formats.same(queries[0]).kept == [2]
-    formats.index("refresh", name)
     assert formats.same(queries[0]).kept == [1]
-    formats.sql(f"DELETE FROM {name} WHERE s = 'cc'")
-    formats.same(queries[0])
+    formats.index("refresh", name)
+    assert formats.same(queries[0]).kept == []
+    # the aggregates count the rows that were written
+    for where in ("id = 150", "s = 'cc'"):
+        formats.sql(f"DELETE FROM {name} WHERE {where}")
+        for query in queries:
+            formats.same(query)

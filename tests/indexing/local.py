@@ -19,6 +19,7 @@ from tamis.evaluation.domain.edge_values import edge_of
 from tamis.expr.types import DataType
 from tamis.indexing.build.listing import TableListing
 from tamis.indexing.build.rows.footer_gaps import fill
+from tamis.indexing.build.rows.group_job_result import GroupJobResult
 from tamis.indexing.build.table_reader import TableReader
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
 from tamis.indexing.executor.executor_job import files_table, harvest, row_groups_table
@@ -184,7 +185,11 @@ class LocalReader(TableReader):
         return files, row_groups
 
     def _parse(self, sql: str, schema: str) -> dict[str, Any]:
-        """Parse `twice(a)` only."""
+        """Parse the name of a column, and `twice(a)`."""
+        for field in json.loads(schema)["fields"]:
+            if field["name"] == sql:
+                named = {"n": "col", "p": [sql], "t": field["type"]}
+                return {"refusal": None, "type": field["type"], "document": named}
         column = {"n": "col", "p": ["a"], "t": "long"}
         call = {"n": "call", "f": "Twice", "t": "long", "a": [column], "k": "key of twice(a)"}
         return {"refusal": None, "type": "long", "document": call}
@@ -215,6 +220,8 @@ class LocalReader(TableReader):
 
 
 def _part(entry: Entry, paths: Sequence[Path]) -> Columns:
+    if entry.is_aggregate:
+        return groups_of(entry, paths)
     data_type = DataType.parse(entry.type)
     assert data_type is not None
     read = [_values(entry, path) for path in paths]
@@ -236,6 +243,43 @@ def _part(entry: Entry, paths: Sequence[Path]) -> Columns:
         lists = [None if v is None else [str(x).encode() for x in v] for v in distinct]
         return Columns(lists=value_lists.listed(lists, data_type))
     return Columns(filters=blooms.joined([_filter(v, data_type) for v in distinct]))
+
+
+def groups_of(entry: Entry, paths: Sequence[Path]) -> Columns:
+    """Return the aggregates of groups that Spark would compute: of top-level columns."""
+    result = GroupJobResult(entry, len(paths))
+    names = [path[0] for path, _ in entry.by or ()]
+    found: list[dict[str, Any]] = []
+    places = []
+    for place, file in enumerate(paths):
+        rows = pq.read_table(file).to_pylist()
+        groups: dict[tuple[Any, ...], list[Any]] = {}
+        for row in rows:
+            value = 1 if entry.path is None else row[entry.path[0]]
+            groups.setdefault(tuple(row[name] for name in names), []).append(value)
+        ordered = sorted(groups.items(), key=lambda each: [(v is not None, v) for v in each[0]])
+        for key, values in ordered:
+            known = [value for value in values if value is not None]
+            cells = {f"by{i}": value for i, value in enumerate(key)}
+            cells |= {"n": len(values), "count0": len(known), "old0": False}
+            if entry.kind == "sum":
+                cells["positive0"] = sum(value for value in known if value > 0)
+                cells["negative0"] = sum(value for value in known if value < 0)
+            elif entry.kind != "count":
+                cells["value0"] = (min if entry.kind == "min" else max)(known, default=None)
+            found.append(cells)
+            places.append(place)
+    kinds = [arrow_type(Leaf(path, kind)) for path, kind in entry.by or ()]
+    schema = {f"by{i}": kind for i, kind in enumerate(kinds)}
+    schema |= {"n": pa.int64(), "count0": pa.int64(), "old0": pa.bool_()}
+    data_type = DataType.parse(entry.type)
+    wide = pa.decimal128(38, (data_type and data_type.scale) or 0)
+    schema |= {"positive0": wide, "negative0": wide, "value0": arrow_type(entry.leaf)}
+    listed = [{name: cells.get(name) for name in schema} for cells in found]
+    table = pa.Table.from_pylist(listed, pa.schema(schema))
+    result.add(0, table, np.array(places, np.int64))
+    empty = [place for place in range(len(paths)) if place not in places]
+    return result.finished(empty)
 
 
 def sketches_of(entry: Entry, files: Sequence[list[Any] | None]) -> distinct_sketches.Sketches:

@@ -35,9 +35,13 @@ COLUMN_FIELDS = (
 )  # fmt: skip
 TOTALS_FIELDS = ("files", "rows", "row_groups", "bytes", "unreadable")
 APPENDED_FIELDS = ("directory", "files", "row_groups", "data")
-PARQUET = re.compile(r"(files|rowgroups|recorded)\.stats|\d+\.values")
+PARQUET = re.compile(r"(files|rowgroups|recorded)\.stats|\d+\.(values|groups)")
 VERIFIED_WHOLE = re.compile(r"(checksums|recorded)\.json|\d+\.(bits|sketches|union)")
 SEGMENT_TIME = re.compile(r"_?(\d{8}T\d{12}Z)-[0-9a-f]{8}")
+
+
+KINDS = ("bounds", "bloom", "values", "ndv")
+AGGREGATES = ("count", "sum", "min", "max")
 
 
 class Unusable(Exception):
@@ -100,6 +104,7 @@ class Entry:
     kind: str
     path: tuple[str, ...]
     type: str
+    by: tuple[tuple[tuple[str, ...], str], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +129,7 @@ class Segment:
         if any(zlib.crc32(content[start : start + n]) != crc for start, n, crc in ranges):
             return None
         values = plain_values(pq.ParquetFile(io.BytesIO(content)).read([name])[0], spark_type)
-        is_whole = table.endswith(".values") or len(values) == self._rows_of(table)
+        is_whole = table.endswith((".values", ".groups")) or len(values) == self._rows_of(table)
         return values if is_whole else None
 
     def column(self, table: str, name: str, spark_type: str = "") -> list[Value]:
@@ -259,6 +264,36 @@ class PageReader:
                     lists[row] = values[start:end]
         return lists
 
+    def groups(
+        self, kind: str, by: Sequence[Sequence[str]], *path: str
+    ) -> list[list[dict[str, Value]] | None]:
+        """Return the groups of each file with an aggregate of a column (no path: of rows)."""
+        found: list[list[dict[str, Value]] | None] = [None] * len(self.files)
+        for entry in self._entries_of(kind, path):
+            columns = [column for column, _ in entry.by or ()]
+            if len(columns) != len(by) or not all(map(self._is_same, columns, by)):
+                continue
+            types = {f"by.{i}": spark_type for i, (_, spark_type) in enumerate(entry.by or ())}
+            types["rows"] = "long"
+            if path:
+                types["count"] = "long"
+            if kind == "sum":
+                scale = re.search(r",(\d+)\)", entry.type)
+                wide = f"decimal(38,{scale[1] if scale else 0})"
+                types |= {"positive": wide, "negative": wide}
+            elif kind != "count":
+                types["value"] = entry.type
+            for segment in self._segments:
+                table = f"{entry.number}.groups"
+                stored = [segment.stored(table, name, types[name]) for name in types]
+                known = [cells for cells in stored if cells is not None]
+                if len(known) < len(types):
+                    continue
+                rows = [dict(zip(types, row, strict=True)) for row in zip(*known, strict=True)]
+                for row, start, end in segment.ranges(entry, len(rows), 1):
+                    found[row] = rows[start:end]
+        return found
+
     def sketches(self, *path: str) -> list[bytes | None]:
         """Return the sketch of a column in each file. None: it has no sketch."""
         sketches: list[bytes | None] = [None] * len(self.files)
@@ -288,11 +323,18 @@ class PageReader:
             recorded = json.loads(having[-1].contents["recorded.json"])
             # An unknown kind has a number too. The key of an expression has no meaning here.
             return [
-                Entry(number, entry["kind"], tuple(entry["path"]), entry["type"])
+                Entry(
+                    number,
+                    entry["kind"],
+                    tuple(entry.get("path") or ()),
+                    entry["type"],
+                    _columns(entry.get("by")),
+                )
                 for number, entry in enumerate(recorded["entries"])
-                if recorded["format"] == 1
-                and entry["kind"] in ("bounds", "bloom", "values", "ndv")
-                and entry.get("path") is not None
+                if recorded["format"] in (1, 2)
+                and entry["kind"] in (AGGREGATES if _is_aggregate(entry) else KINDS)
+                and entry.get("key") is None
+                and (entry.get("path") is not None or _is_aggregate(entry))
             ]
         except (KeyError, TypeError, ValueError):
             return []
@@ -571,3 +613,11 @@ def xxh64(data: bytes, seed: int = 42) -> int:
         code &= mask
         code = (code ^ code >> shift) * prime
     return code & mask
+
+
+def _is_aggregate(entry: dict[str, Any]) -> bool:
+    return entry.get("by") is not None
+
+
+def _columns(by: Any) -> tuple[tuple[tuple[str, ...], str], ...] | None:
+    return None if by is None else tuple((tuple(path), spark_type) for path, spark_type in by)

@@ -160,6 +160,9 @@ def test_command_line_builds_describes_and_drops(
     described = json.loads(run(app, ["describe", str(table), "--json"]).output)
     assert [column["name"] for column in described["columns"]] == ["id"]
     assert run(app, ["refresh", str(table)]).exit_code == 0
+    added = run(app, ["add", str(table), "--aggregate", "max(id)", "--by", "id"])
+    assert added.exit_code == 0, added.output
+    assert "max(id) by id" in added.output
     assert run(app, ["drop", str(table)]).exit_code == 0
     assert not (table / "_tamis").exists()
 

@@ -132,10 +132,18 @@ def build(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
         kinds: Any = None,
         expressions: Any = None,
         fill_gaps: bool = False,
+        aggregates: Any = None,
+        by: Any = (),
         **options: Any,
     ) -> LocalIndex:
         index = LocalIndex(root, schema, tmp_path / "scratch", **options)
-        index.build(columns=kinds, expressions=expressions, fill_gaps=fill_gaps)
+        index.build(
+            columns=kinds,
+            expressions=expressions,
+            fill_gaps=fill_gaps,
+            aggregates=aggregates,
+            by=by,
+        )
         return index
 
     return built
@@ -143,6 +151,8 @@ def build(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Build:
 
 def row_statistics(entry: Entry, paths: Sequence[Path]) -> Columns:
     """Return the statistics of a column that Spark would compute from the rows of files."""
+    if entry.is_aggregate:
+        return local.groups_of(entry, paths)
     files = [local._values(entry, path) for path in paths]
     data_type = DataType.parse(entry.type)
     assert data_type is not None
@@ -378,6 +388,39 @@ class TestColumns:
                 assert answer or value not in values
                 absences += not answer
         assert absences >= 2
+
+    def test_groups(self, root: Path, build: Build) -> None:
+        flags, amounts = pa.array(["A", None, "A"]), pa.array([5, -7, None], pa.decimal128(9, 2))
+        write(root / "1.parquet", f=flags, d=amounts, a=longs(1, 2, None))
+        write(root / "2.parquet", f=flags.slice(0, 0), d=amounts.slice(0, 0), a=longs())
+        many = range(1001)
+        strings = pa.array([str(number) for number in many])
+        zeros = pa.array([0] * 1001, pa.decimal128(9, 2))
+        write(root / "3.parquet", f=strings, d=zeros, a=longs(*many))
+        index = build(
+            spark_schema(f="string", d="decimal(9,2)", a="long"),
+            aggregates=["sum(d)", "count(*)", "max(a)"],
+            by=["f"],
+        )
+        append(index, "4.parquet", f=flags.slice(2), d=amounts.slice(2), a=longs(9))
+        reader = opened(root)
+        null, flag = {"by.0": None}, {"by.0": "A"}
+        assert reader.groups("count", [["f"]]) == [
+            [null | {"rows": 1}, flag | {"rows": 2}], [], None, [flag | {"rows": 1}]
+        ]  # fmt: skip
+        sums = reader.groups("sum", [["F"]], "d")
+        assert sums[0] == [
+            null | {"rows": 1, "count": 1, "positive": 0, "negative": -700},
+            flag | {"rows": 2, "count": 1, "positive": 500, "negative": 0},
+        ]
+        assert sums[3] == [flag | {"rows": 1, "count": 0, "positive": 0, "negative": 0}]
+        greatest = reader.groups("max", [["f"]], "a")
+        assert greatest[0] == [
+            null | {"rows": 1, "count": 1, "value": 2}, flag | {"rows": 2, "count": 1, "value": 1}
+        ]  # fmt: skip
+        assert reader.groups("max", [], "a") == [None] * 4
+        document = json.loads(data_path(root, "recorded.json").read_bytes())
+        assert document["format"] == 2
 
     @pytest.mark.parametrize("spark_type", TYPES)
     def test_sketches(self, root: Path, build: Build, spark_type: str) -> None:
@@ -1122,7 +1165,7 @@ class TestSegments:
         assert reader.values("a")[3:] == [None, None]
         assert reader.probe(20, "a")[2:] == [True, None, None]
         assert reader.statistics("a")[3] == Statistics(30, 30, 0, 0)
-        change_json(root, "recorded.json", lambda document: document.update(format=2), 1)
+        change_json(root, "recorded.json", lambda document: document.update(format=3), 1)
         assert opened(root).entries == []
 
     def test_column_that_is_not_described_is_unknown(self, root: Path) -> None:

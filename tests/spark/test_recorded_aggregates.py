@@ -185,7 +185,6 @@ def test_settings_under_which_all_files_are_read(
     [
         ("spark.sql.ansi.enabled", "false"),
         ("spark.sql.session.timeZone", "Pacific/Kiritimati"),
-        ("spark.sql.caseSensitive", "true"),
         ("spark.sql.adaptive.enabled", "false"),
         (
             "spark.sql.optimizer.excludedRules",
@@ -307,7 +306,8 @@ def test_sums_that_may_overflow_are_left_to_spark(
 
 
 def test_overflow_raises_as_without_tamis(table: Table) -> None:
-    table.write("one", a=longs(BIG, BIG))
+    for name in ("one", "two"):  # nothing is recorded of a file whose own sum overflows
+        table.write(name, a=longs(BIG))
     table.index.build(aggregates=["sum(a)"])
     table.view()
     frame = table.spark.sql("SELECT sum(a) FROM t")
@@ -343,6 +343,8 @@ def test_new_changed_and_deleted_files(table: Table) -> None:
     assert table.kept(by_group) == []
     assert table.index.describe().to_dict()["segments"] == 2
     table.write("two", a=longs(5, 6), g=longs(1, 2))
+    table.view()
+    print(tamis.explain(table.spark.sql(by_group)))
     assert table.kept(by_group) == [1]
     table.write("empty", a=longs(), g=longs())
     (table.path / "one.parquet").unlink()
@@ -466,19 +468,6 @@ def test_old_dates_are_not_recorded(table: Table) -> None:
     table.write("new", day=days.slice(1), a=longs(1))
     table.index.build(aggregates=["sum(a)"], by=["day"])
     assert table.kept("SELECT day, sum(a) FROM t GROUP BY day") == [1]
-
-
-def test_command_line_options(table: Table) -> None:
-    from typer.testing import CliRunner
-
-    from tamis.indexing.cli import app
-
-    table.write("one", a=longs(1, 2), g=longs(1, 2))
-    arguments = ["build", str(table.path), "--aggregate", "sum(a)", "--by", "g"]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
-    assert "sum(a) by g" in result.output
-    assert table.kept("SELECT sum(a) FROM t WHERE g = 1") == []
 
 
 def test_goal_of_a_table_without_recorded_aggregates(table: Table) -> None:

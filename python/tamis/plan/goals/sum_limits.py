@@ -70,8 +70,9 @@ def may_exceed(
     # a file without statistics may have any values
     if left.any():
         return True
+    # whole numbers are compared exactly
     return not all(
-        known + more * _MARGIN < aggregate.limit
+        more * _MARGIN < aggregate.limit - known
         for known, more in zip((positive, negative), beyond, strict=True)
     )
 

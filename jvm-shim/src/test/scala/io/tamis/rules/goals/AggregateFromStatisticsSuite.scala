@@ -109,6 +109,39 @@ class AggregateFromStatisticsSuite extends PlanSuite {
     }
   }
 
+  test("sums and averages: all, some or none from statistics") {
+    val sql = "SELECT sum(k) AS s, avg(k) AS a, count(k) AS n FROM t"
+    def values(least: Long, greatest: Long) = {
+      val count = greatest - least + 1
+      val sum = s""""${(least + greatest) * count / 2}""""
+      Seq(sum, sum, count)
+    }
+    Seq(Seq(0, 1, 2, 3), Seq(1, 2), Nil).foreach { numbers =>
+      check(covering(sql, numbers: _*)(values), sql)
+    }
+    val asked = StubPlanner.goals.head.path("aggregates")
+    val limits = (0 until asked.size).map(i => asked.get(i).path("limit").asText)
+    assertEquals(limits, Seq("9223372036854775808", "9007199254740992", "null"))
+  }
+
+  test("sums of decimals have the type of Spark's own") {
+    val sql = "SELECT sum(CAST(k AS DECIMAL(8, 1))) AS s, avg(CAST(k AS DECIMAL(20, 1))) AS a FROM t"
+    def values(least: Long, greatest: Long) = {
+      val count = greatest - least + 1
+      val sum = s""""${(least + greatest) * count * 5}""""
+      Seq(sum, sum, count)
+    }
+    Seq(Seq(0, 1, 2, 3), Seq(1, 2)).foreach { numbers =>
+      check(covering(sql, numbers: _*)(values), sql)
+    }
+  }
+
+  test("without an answer, the plan stays as it was") {
+    val plan = tamis("SELECT v, sum(k) FROM t GROUP BY v")
+    answer(StubAnswer())
+    assert(AggregateFromStatistics(plan) eq plan)
+  }
+
   test("DISTINCT of partition columns needs only groups") {
     val sql = "SELECT DISTINCT day FROM p"
     val plan = covering(sql, 0, 2)((_, _) => Nil)
