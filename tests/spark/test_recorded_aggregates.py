@@ -451,6 +451,14 @@ def test_requests_that_are_refused(
         table.index.build(aggregates=aggregates, by=by)
 
 
+def test_other_formats_are_refused(table: Table) -> None:
+    path = str(table.path)
+    table.spark.range(3).write.orc(path)
+    index = tamis.index(table.spark, path, reader=table.spark.read.format("orc"))
+    with pytest.raises(StatisticsIndexError, match="ORC files do not use recorded aggregates"):
+        index.build(aggregates=["count(*)"])
+
+
 def test_char_columns_are_refused(table: Table) -> None:
     spark = table.spark
     spark.sql(f"CREATE TABLE chars (c CHAR(3), a INT) USING parquet LOCATION '{table.path}'")

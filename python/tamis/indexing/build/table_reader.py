@@ -117,6 +117,11 @@ class TableReader:
         if not spec:
             return ()
         reading = self.listing.reading
+        if spec.groupings and reading is not None and reading.format != ICEBERG:
+            raise StatisticsIndexError(
+                f"aggregates= and by=: queries of {reading.format.upper()} files do not use "
+                "recorded aggregates: leave them out, or write the table as Parquet"
+            )
         entries = entries_of(spec, self._named_leaves, self._schema, self._parse, gone)
         if reading is None:
             return entries
