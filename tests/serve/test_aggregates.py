@@ -56,11 +56,18 @@ A, P = column("a", "long"), column("p", "integer")
 
 
 def answer_of(
-    root: Path, functions: list[Any], *conjuncts: Any, keys: list[int] | None = None
-) -> dict[str, Any]:
+    root: Path,
+    functions: list[Any],
+    *conjuncts: Any,
+    keys: list[int] | None = None,
+    by: tuple[Any, ...] = (),
+) -> dict[str, Any] | None:
     directory = root.parent / "snapshot"
     fingerprint, files = write_snapshot(root, directory, {"p": pa.array([0, 1, 2], pa.int32())})
-    aggregates = [{"function": f, "argument": argument} for f, argument in functions]
+    aggregates = [
+        {"function": f, "argument": argument, "limit": str(2**63) if f == "sum" else None}
+        for f, argument in functions
+    ]
     request = {
         "version": VERSION,
         "id": "q1",
@@ -68,11 +75,12 @@ def answer_of(
         "table": {"roots": [uri_of(root)], "partition_columns": [{"name": "p", "type": "integer"}]},
         "cache_directory": str(root.parent / "cache"),
         "conjuncts": conjuncts,
-        "goal": {"kind": "aggregate", "aggregates": aggregates, "keys": keys},
+        "goal": {"kind": "aggregate", "aggregates": aggregates, "keys": keys, "by": by},
     }
     answer = json.loads(Handler().plan(msgspec.json.encode(request).decode()))
     assert "error" not in answer
-    return dict(answer["goal"])
+    goal: dict[str, Any] | None = answer["goal"]
+    return goal
 
 
 def less(limit: int) -> dict[str, Any]:
@@ -175,3 +183,55 @@ def test_reason_names_the_string_that_is_not_utf_8() -> None:
     answered = answer_aggregates(AggregateGoal(goal.aggregates[:2]), context)
     assert isinstance(answered, AggregateAnswer)
     assert [group.values for group in answered.groups] == [[1, "a"]]
+
+
+# --- recorded aggregates --------------------------------------------------------------------------
+
+S = column("s", "string")
+
+
+def record(root: Path, *aggregates: str, by: tuple[str, ...] = ()) -> None:
+    LocalIndex(root, SCHEMA, root.parent / "scratch").add(aggregates=aggregates, by=by)
+
+
+def test_nothing_is_said_without_recorded_aggregates(table: Path) -> None:
+    assert answer_of(table, [("sum", A)]) is None
+    assert answer_of(table, [("count", None)], by=(S,)) is None
+    assert answer_of(table, [("count", None), ("max", A)]) is not None
+
+
+def test_sums_are_unscaled_text(table: Path) -> None:
+    record(table, "sum(a)", "sum(d)", "count(*)")
+    functions = [("sum", A), ("sum", column("d", "decimal(9,2)")), ("count", None)]
+    result = answer_of(table, functions)
+    assert result is not None
+    assert result["files"] == {"form": "none"}
+    assert result["groups"] == [{"key": 0, "values": ["435", "43500", 31]}]
+    cut = answer_of(table, functions, less(15))
+    assert cut is not None
+    assert (cut["covered"], cut["groups"]) == (1, [{"key": 0, "values": ["45", "4500", 10]}])
+
+
+def test_groups_by_columns_and_directories(table: Path) -> None:
+    record(table, "sum(a)", by=("s",))
+    result = answer_of(table, [("sum", A)], less(2), keys=[5, 6, 7], by=(S,))
+    assert result is not None
+    assert result["reason"]["code"] == "AGGREGATE_NOT_COVERED"
+    is_t28 = {"n": "in", "a": S, "t": "string", "v": ["t28"], "null": False}
+    result = answer_of(table, [("sum", A), ("count", A)], is_t28, keys=[5, 6, 7], by=(S,))
+    assert result is not None
+    assert result["groups"] == [{"key": 7, "values": ["28", 1], "by": ["t28"]}]
+
+
+def test_reasons_of_aggregates_that_are_not_recorded(table: Path) -> None:
+    record(table, "sum(a)", by=("s",))
+    for functions, by, code in (
+        ([("sum", column("d", "decimal(9,2)"))], (), "AGGREGATE_NOT_RECORDED"),
+        ([("sum", A)], (column("b", "binary"),), "AGGREGATE_NOT_RECORDED"),
+        ([], (A,), "AGGREGATE_NOT_RECORDED"),
+        ([("sum", A)], ({"n": "opaque", "sql": "f(a)", "t": "long", "cols": [["a"]]},),
+         "AGGREGATE_NOT_UNDERSTOOD"),
+    ):  # fmt: skip
+        result = answer_of(table, functions, by=by)
+        assert result is not None
+        assert result["reason"]["code"] == code

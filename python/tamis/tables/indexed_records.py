@@ -6,7 +6,8 @@ Both describe all rows that were written. The format also knows which files have
     all rows are left      of both                         of both
     rows were deleted      of both: outer bounds           of the format
 
-Aggregates of groups count rows, so whoever uses them compares them with the rows that are left.
+Aggregates of groups describe the rows that were written. A caller has to compare their number with
+that of the rows that are left.
 """
 
 from __future__ import annotations

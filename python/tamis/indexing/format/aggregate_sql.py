@@ -43,7 +43,7 @@ class Written:
 def written(sql: str) -> Written:
     """Return what the SQL of an aggregate says.
 
-    The argument may be any text: whoever analyzes it finds out whether it is one expression.
+    The argument may be any text. To analyze it shows whether it is one expression.
 
     Raises:
         StatisticsIndexError: It is not one of these aggregates.

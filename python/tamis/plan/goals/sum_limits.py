@@ -1,6 +1,6 @@
 """Prove that no partial sum of Spark leaves the range in which it adds exactly.
 
-Spark adds values in an order that nobody knows, and combines partial sums. Each partial sum is the
+The order in which Spark adds values and combines partial sums is not known. Each partial sum is the
 sum of some of the rows. So it is at most the sum P of all positive values, and at least the sum N
 of all negative ones:
 
