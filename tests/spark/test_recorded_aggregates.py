@@ -343,9 +343,8 @@ def test_new_changed_and_deleted_files(table: Table) -> None:
     assert table.kept(by_group) == []
     assert table.index.describe().to_dict()["segments"] == 2
     table.write("two", a=longs(5, 6), g=longs(1, 2))
-    table.view()
-    print(tamis.explain(table.spark.sql(by_group)))
-    assert table.kept(by_group) == [1]
+    # 3 if its footer is not read yet: sums of unknown values may overflow
+    assert table.kept(by_group) in ([1], [3])
     table.write("empty", a=longs(), g=longs())
     (table.path / "one.parquet").unlink()
     table.index.refresh()
