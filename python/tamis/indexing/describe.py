@@ -86,12 +86,17 @@ class Description:
         if fields is None:
             return ()
         columns = {each.path: each.leaf.name for each in self.pointer.columns}
-        columns |= {each.path: each.name for each in self.recorded if each.path is not None}
+        plain = [each for each in self.recorded if not each.is_aggregate]
+        columns |= {each.path: each.name for each in plain if each.path is not None}
         expressions = {
-            each.name: fields.reads_the_same(each.reads)
-            for each in self.recorded
-            if each.path is None
+            each.name: fields.reads_the_same(each.reads) for each in plain if each.path is None
         }
+        for each in self.recorded:
+            if each.by is not None:
+                paths = [path for path, _ in each.by]
+                paths += [] if each.path is None else [each.path]
+                is_used = fields.reads_the_same(each.reads) and all(map(fields.is_used, paths))
+                expressions[each.name] = is_used
         return (
             *(name for path, name in columns.items() if not fields.is_used(path)),
             *(name for name, is_used in expressions.items() if not is_used),

@@ -125,7 +125,8 @@ class AggregateFromStatisticsSuite extends PlanSuite {
   }
 
   test("sums of decimals have the type of Spark's own") {
-    val sql = "SELECT sum(CAST(k AS DECIMAL(8, 1))) AS s, avg(CAST(k AS DECIMAL(20, 1))) AS a FROM t"
+    val sql =
+      "SELECT sum(CAST(k AS DECIMAL(8, 1))) AS s, avg(CAST(k AS DECIMAL(20, 1))) AS a FROM t"
     def values(least: Long, greatest: Long) = {
       val count = greatest - least + 1
       val sum = s""""${(least + greatest) * count * 5}""""
