@@ -81,6 +81,10 @@ def main() -> None:
         (recording_seconds(spark, path), scan_seconds(spark, path))
         for _ in range(arguments.repeats)
     ]
+    recording, scan = (statistics.median(each) for each in zip(*costs, strict=True))
+    print(
+        f"\nrecording: {recording:.2f} s = {recording / scan:.2f} scans of {scan:.2f} s", flush=True
+    )
     spark.read.parquet(str(path)).createOrReplaceTempView("lineitem")
     print(f"\n| query | {' | '.join(HEADINGS)} |")
     print(f"|---|{'---:|' * len(HEADINGS)}")
@@ -89,8 +93,6 @@ def main() -> None:
         print(f"| {name} | {' | '.join(compared.cells())} |", flush=True)
         if compared.answers_differ:
             raise SystemExit(f"{name}: the answers differ")
-    recording, scan = (statistics.median(each) for each in zip(*costs, strict=True))
-    print(f"\nrecording: {recording:.2f} s = {recording / scan:.2f} scans of {scan:.2f} s")
     spark.stop()
 
 

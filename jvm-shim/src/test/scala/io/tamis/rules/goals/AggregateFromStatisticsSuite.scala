@@ -114,7 +114,7 @@ class AggregateFromStatisticsSuite extends PlanSuite {
     def values(least: Long, greatest: Long) = {
       val count = greatest - least + 1
       val sum = s""""${(least + greatest) * count / 2}""""
-      Seq(sum, sum, count)
+      Seq[Any](sum, sum, count)
     }
     Seq(Seq(0, 1, 2, 3), Seq(1, 2), Nil).foreach { numbers =>
       check(covering(sql, numbers: _*)(values), sql)
@@ -130,7 +130,7 @@ class AggregateFromStatisticsSuite extends PlanSuite {
     def values(least: Long, greatest: Long) = {
       val count = greatest - least + 1
       val sum = s""""${(least + greatest) * count * 5}""""
-      Seq(sum, sum, count)
+      Seq[Any](sum, sum, count)
     }
     Seq(Seq(0, 1, 2, 3), Seq(1, 2)).foreach { numbers =>
       check(covering(sql, numbers: _*)(values), sql)
@@ -247,7 +247,7 @@ class AggregateFromStatisticsSuite extends PlanSuite {
       })
     }
     val numbers = wanted.numbersIn(Listing.of(twice, listing.partitionSchema))
-    assertEquals(numbers.ofDirectories, Seq(0, 1, 2, 0))
-    assertEquals(numbers.values.size, 3)
+    assertEquals(numbers.map(_.ofDirectories), Some(Seq(0, 1, 2, 0)))
+    assertEquals(numbers.map(_.values.size), Some(3))
   }
 }
