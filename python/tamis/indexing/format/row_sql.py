@@ -11,6 +11,7 @@ from typing import Final
 
 from tamis.expr.sql import identifier
 from tamis.indexing.format import blooms, distinct_sketches, value_lists
+from tamis.indexing.format.aggregate_sql import ROWS
 from tamis.indexing.format.groups import MAX_GROUPS
 from tamis.indexing.format.recording_spec import Entry
 
@@ -147,7 +148,11 @@ def _aggregate_sql(k: int, entry: Entry) -> list[str]:
     A sum that overflows the type of Spark's own sum is NULL: a query could not use it either.
     """
     value = f"v{k}"
-    columns = [f"bool_or(old{k}) AS old{k}", f"count({value}) AS count{k}"]
+    # an aggregate of a constant costs as much as any other
+    old = f"bool_or(old{k})" if entry.guards else "false"
+    columns = [f"{old} AS old{k}"]
+    if entry.sql != ROWS:
+        columns.append(f"count({value}) AS count{k}")
     if entry.kind == "sum":
         for name, sign in (("positive", ">"), ("negative", "<")):
             some = f"IF({value} {sign} 0, {value}, NULL)"
