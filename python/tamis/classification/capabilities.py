@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from tamis.classification.lifting import LiftingRule, best, lifting_rule
 from tamis.evaluation.domain.bounds import is_always
-from tamis.evaluation.statistics import Statistics
-from tamis.expr.nodes import Call, Column, Comparison, Expr, IsNull, Opaque, Value, walk
+from tamis.evaluation.pairs.relations import relations_in
+from tamis.evaluation.statistics import Recorded, Statistics
+from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, IsNull, Opaque, Value, walk
 from tamis.files.partition import PartitionField, Transform
 from tamis.files.table import dotted
 
@@ -28,7 +29,7 @@ class Capabilities:
         partition_spec: The partition fields. The partition value of a file is assumed to be known
             here; `evaluate` checks it.
         expressions: The keys (`Call.key`, `Opaque.key`) of expressions that have recorded
-            statistics.
+            statistics, and the relations that follow from these.
         has_index: Whether the table has an index. It only selects the reason: statistics are
             missing from the index, or there is no index.
 
@@ -42,7 +43,7 @@ class Capabilities:
     statistics: Collection[str] = ()
     null_counts: Collection[str] | None = None
     partition_spec: Sequence[PartitionField] = ()
-    expressions: Collection[str] = ()
+    expressions: Collection[Recorded] = ()
     has_index: bool = False
 
     def __post_init__(self) -> None:
@@ -76,7 +77,7 @@ class Capabilities:
 
     def has_recorded(self, expr: Expr) -> bool:
         """Return whether there are recorded statistics of the expression as a whole."""
-        return isinstance(expr, Call | Opaque) and expr.key in self.expressions
+        return any(each in self.expressions for each in _recordable(expr))
 
     def is_partition_column(self, column: str) -> bool:
         return any(field.source in _spellings(column) for field in self.partition_spec)
@@ -98,6 +99,14 @@ class Capabilities:
         )
 
 
+def _recordable(expr: Expr) -> Iterator[Recorded]:
+    """Yield the ways in which an index may have recorded an expression."""
+    if isinstance(expr, Call | Opaque) and expr.key is not None:
+        yield expr.key
+    if isinstance(expr, Call | Compare):
+        yield from relations_in(expr)
+
+
 def _spellings(column: str) -> frozenset[str]:
     """Return the name of a column with and without quotes (see files.table.spellings)."""
     return frozenset((column, column.replace("`", "")))
@@ -107,11 +116,11 @@ def capabilities_of(expr: Expr, tables: Iterable[Statistics]) -> Capabilities:
     """Return what any of the given statistics know about the columns of an expression."""
     bounded: set[str] = set()
     counted: set[str] = set()
-    recorded: set[str] = set()
+    recorded: set[Recorded] = set()
     has_index = False
     columns = {node for node in walk(expr) if isinstance(node, Column)}
     null_checked = {node.child for node in walk(expr) if isinstance(node, IsNull)}
-    keys = {node.key for node in walk(expr) if isinstance(node, Call | Opaque) and node.key}
+    keys = {key for node in walk(expr) for key in _recordable(node)}
     for statistics in tables:
         # Only an index knows which files are empty; partition directories do not.
         has_index = has_index or statistics.empty() is not None

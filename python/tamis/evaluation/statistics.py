@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Protocol, TypeAlias
 
 import numpy as np
@@ -21,6 +22,9 @@ __all__ = [
     "GroupRows",
     "Grouped",
     "Members",
+    "Recorded",
+    "Relation",
+    "RelationKind",
     "SelectedStatistics",
     "Statistics",
     "Subject",
@@ -28,6 +32,29 @@ __all__ = [
 
 #: A column, or the key of an expression.
 Subject: TypeAlias = Column | str
+
+
+class RelationKind(StrEnum):
+    DIFFERENCE = "difference"
+    EQUALITY = "equality"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """Two values of one row, whose relation may have been recorded.
+
+    - DIFFERENCE: left - right, as LONG in the unit of evaluation.pairs.differences. The ends of
+      LONG mean that nothing is known on that side.
+    - EQUALITY: left = right, as BOOLEAN.
+    """
+
+    kind: RelationKind
+    left: Subject
+    right: Subject
+
+
+#: The key of an expression, or a relation that is derived from recorded expressions.
+Recorded: TypeAlias = str | Relation
 
 
 class Members(Protocol):
@@ -108,8 +135,8 @@ class Statistics(ABC):
     def bounds(self, column: Column) -> Bounds:
         """Return the bounds of a column, as values of `column.type`. The implementation caches."""
 
-    def expression(self, key: str) -> Bounds | None:
-        """Return the recorded bounds of the expression with this key, or None."""
+    def expression(self, key: Recorded) -> Bounds | None:
+        """Return the recorded bounds of an expression or a relation, or None."""
         return None
 
     def members(self, subject: Subject) -> Members | None:
@@ -152,7 +179,7 @@ class BlockStatistics(Statistics):
     def bounds(self, column: Column) -> Bounds:
         return self.whole.bounds(column).slice(self.start, self.stop)
 
-    def expression(self, key: str) -> Bounds | None:
+    def expression(self, key: Recorded) -> Bounds | None:
         bounds = self.whole.expression(key)
         return None if bounds is None else bounds.slice(self.start, self.stop)
 
@@ -192,7 +219,7 @@ class SelectedStatistics(Statistics):
     def bounds(self, column: Column) -> Bounds:
         return self.whole.bounds(column).take(self.ordinals)
 
-    def expression(self, key: str) -> Bounds | None:
+    def expression(self, key: Recorded) -> Bounds | None:
         bounds = self.whole.expression(key)
         return None if bounds is None else bounds.take(self.ordinals)
 

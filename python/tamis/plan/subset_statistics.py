@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.evaluation.domain.bounds import NO, Bounds, Flags
-from tamis.evaluation.statistics import Members, Statistics, Subject
+from tamis.evaluation.statistics import Members, Recorded, Statistics, Subject
 from tamis.expr.nodes import Column
 
 __all__ = ["SubsetStatistics"]
@@ -41,7 +41,7 @@ class SubsetStatistics(Statistics):
             return replace(bounds, can_be_null=NO)
         return replace(bounds, can_be_nan=NO)
 
-    def expression(self, key: str) -> Bounds | None:
+    def expression(self, key: Recorded) -> Bounds | None:
         return self.whole.expression(key)
 
     def members(self, subject: Subject) -> Members | None:

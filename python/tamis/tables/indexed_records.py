@@ -22,7 +22,7 @@ import numpy.typing as npt
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNKNOWN, Certain
 from tamis.evaluation.domain.intersection import contradict, intersect
-from tamis.evaluation.statistics import Grouped, Members, Statistics, Subject
+from tamis.evaluation.statistics import Grouped, Members, Recorded, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.tables.recorded import RecordedFiles
 from tamis.tables.scan_input import Part
@@ -60,7 +60,7 @@ class IndexedRecords(Statistics):
                 bounds = self._bounds.setdefault(column, intersect(recorded, indexed))
         return bounds
 
-    def expression(self, key: str) -> Bounds | None:
+    def expression(self, key: Recorded) -> Bounds | None:
         return self.indexed.expression(key)
 
     def members(self, subject: Subject) -> Members | None:

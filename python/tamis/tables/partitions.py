@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.exact_counts import ATTAINED, UNCERTAIN, Certain
-from tamis.evaluation.statistics import Grouped, Members, Statistics, Subject
+from tamis.evaluation.statistics import Grouped, Members, Recorded, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.bounds import constant_bounds
@@ -93,7 +93,7 @@ class FileStatistics(Statistics):
             return Bounds.unknown(column.type)
         return self.columns.bounds(column)
 
-    def expression(self, key: str) -> Bounds | None:
+    def expression(self, key: Recorded) -> Bounds | None:
         if self.columns is None or self.is_shadowed:
             return None
         return self.columns.expression(key)

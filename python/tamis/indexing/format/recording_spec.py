@@ -10,6 +10,7 @@ Aggregates (count, sum, min, max) are recorded per file and combination of value
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
@@ -18,8 +19,11 @@ from typing import Any, Final, TypeAlias
 import msgspec
 
 from tamis.errors import StatisticsIndexError
-from tamis.expr.nodes import Call, Column, Opaque, columns_of
+from tamis.evaluation.pairs.relations import pair_of
+from tamis.expr.nodes import Call, Column, Expr, Opaque, columns_of
+from tamis.expr.rewrites import simplify
 from tamis.expr.sql import identifier
+from tamis.expr.types import DAY_TIME_INTERVAL, LONG, interval_type
 from tamis.indexing.executor.columns_schema import Leaf, is_known
 from tamis.indexing.format.aggregate_sql import ROWS, is_exact, is_group, written
 from tamis.wire.catalyst import decode
@@ -100,6 +104,9 @@ class Entry(msgspec.Struct, frozen=True):
         bytes: Size in the durable form.
         seconds: Its share of the time of the jobs of the latest build.
         fills_gap: It was not requested, but recorded because footers do not suffice.
+        document: The document (see `wire.catalyst`) of an expression over two values of a row, as
+            JSON: it also decides other expressions over them, see `evaluation.pairs`. Older
+            versions do not write it.
     """
 
     kind: str
@@ -114,6 +121,7 @@ class Entry(msgspec.Struct, frozen=True):
     bytes: int = 0
     seconds: float = 0.0
     fills_gap: bool = False
+    document: str | None = None
     by: tuple[tuple[tuple[str, ...], str], ...] | None = None
 
     @property
@@ -342,17 +350,22 @@ def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse)
             f"expressions: {sql} is a column: name it in columns={{{sql!r}: 'bounds'}}",
             shell=f"--expression: {sql} is a column: pass --bounds {sql}",
         )
-    if not is_known(parsed["type"]):
+    pair, value, data_type = pair_of(simplify(expr)), sql, parsed["type"]
+    if pair is not None and interval_type(data_type) == DAY_TIME_INTERVAL:
+        value, data_type = microseconds_sql(sql), str(LONG)
+    if not is_known(data_type):
         raise StatisticsIndexError(
             f"expressions: {sql} has type {parsed['type']}, which has no statistics: extract a "
             "number, string, date, timestamp or boolean from it"
         )
-    if not isinstance(expr, Call | Opaque):
+    if pair is None and not isinstance(expr, Call | Opaque):
         raise StatisticsIndexError(
             f"expressions: {sql} is a predicate: pass the expression that it compares, such as "
             "upper(name) instead of upper(name) = 'A'"
         )
-    if expr.key is None:
+    document = None if pair is None else json.dumps(parsed["document"])
+    key = _key_of(expr, document)
+    if key is None:
         raise StatisticsIndexError(
             f"expressions: {sql} cannot be matched with the expressions of a query, because it "
             "reads a CHAR column or a column with a default, or has a constant of an unsupported "
@@ -361,7 +374,39 @@ def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse)
     paths = columns_of(expr)
     guards, reads = guards_of(paths, schema, sql), _columns_at(paths, schema)
     for kind in kinds:
-        yield Entry(kind, sql, sql, parsed["type"], key=expr.key, guards=guards, reads=reads)
+        yield Entry(
+            kind,
+            sql,
+            value,
+            data_type,
+            key=key,
+            guards=guards,
+            reads=reads,
+            document=document,
+        )
+
+
+def _key_of(expr: Expr, document: str | None) -> str | None:
+    """Return the key of an expression.
+
+    The extension gives comparisons no key. They are found by their operands, so that any name that
+    tells them apart will do.
+    """
+    if isinstance(expr, Call | Opaque):
+        return expr.key
+    assert document is not None
+    return f"pair {hashlib.sha256(document.encode()).hexdigest()[:32]}"
+
+
+def microseconds_sql(sql: str) -> str:
+    """Return SQL of the microseconds of a day-time interval."""
+    interval = f"CAST(({sql}\n) AS INTERVAL DAY TO SECOND)"
+    return (
+        f"CAST(extract(DAY FROM {interval}) AS BIGINT) * 86400000000L "
+        f"+ extract(HOUR FROM {interval}) * 3600000000L "
+        f"+ extract(MINUTE FROM {interval}) * 60000000L "
+        f"+ CAST(extract(SECOND FROM {interval}) * 1000000 AS BIGINT)"
+    )
 
 
 def _of_aggregate(

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
-from tamis.evaluation.statistics import Grouped, Members, Statistics, Subject
+from tamis.evaluation.statistics import Grouped, Members, Recorded, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.indexing.problems import IndexUnusable
@@ -55,7 +55,7 @@ class BoundStatistics(Statistics):
         known = self._in_index(column)
         return UNCERTAIN if known is None else self.index.certain(known)
 
-    def expression(self, key: str) -> Bounds | None:
+    def expression(self, key: Recorded) -> Bounds | None:
         return self.index.expression(key) if self._computes_the_same(key) else None
 
     def members(self, subject: Subject) -> Members | None:
@@ -84,7 +84,7 @@ class BoundStatistics(Statistics):
         path = self.fields.path_in_index(tuple(column.path))
         return None if path is None else Column(path, column.type)
 
-    def _computes_the_same(self, key: str) -> bool:
+    def _computes_the_same(self, key: Recorded) -> bool:
         paths = self.index.columns_read_by(key)
         # None: not recorded
         return paths is not None and self.fields.reads_the_same(paths)

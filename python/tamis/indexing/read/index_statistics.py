@@ -18,7 +18,7 @@ from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
 from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.domain.order import with_keys
-from tamis.evaluation.statistics import Grouped, Members, Statistics, Subject
+from tamis.evaluation.statistics import Grouped, Members, Recorded, Relation, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.columns import count_array, plain
@@ -82,6 +82,7 @@ class IndexStatistics(Statistics):
         )
         self._bounds: dict[tuple[tuple[str, ...], DataType], Bounds] = {}
         self._expressions: dict[str, Bounds | None] = {}
+        self._relations: dict[Relation, Bounds | None] = {}
         self._members: dict[Subject, Members | None] = {}
         self._certain: dict[Column, Certain | None] = {}
         self._groups: dict[int, Groups | None] = {}
@@ -130,15 +131,26 @@ class IndexStatistics(Statistics):
                     self._bounds[key] = result
             return result
 
-    def columns_read_by(self, key: str) -> tuple[tuple[str, ...], ...] | None:
+    def columns_read_by(self, key: Recorded) -> tuple[tuple[str, ...], ...] | None:
         """Return the columns that an expression reads; None if nothing was recorded of it."""
         return None if self._recordings is None else self._recordings.columns_read_by(key)
 
-    def expression(self, key: str) -> Bounds | None:
+    def expression(self, key: Recorded) -> Bounds | None:
         recordings = self._recordings
-        if recordings is None or recordings.type_of(key) is None:
+        if recordings is None or recordings.columns_read_by(key) is None:
             return None
+        if isinstance(key, Relation):
+            return self._relation(recordings, key)
         return self._once(self._expressions, key, lambda: recordings.expression(key))
+
+    def _relation(self, recordings: Recordings, relation: Relation) -> Bounds | None:
+        """Return what is recorded of a relation. Not under the lock: it reads other statistics."""
+        if relation in self._relations:
+            return self._relations[relation]
+        result = recordings.relation(relation, self)
+        if self._problem is None:  # otherwise more may be known later
+            self._relations[relation] = result
+        return result
 
     def members(self, subject: Subject) -> Members | None:
         recordings = self._recordings

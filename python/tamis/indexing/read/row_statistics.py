@@ -20,7 +20,8 @@ from tamis.evaluation.domain.bounds import Bounds, Edge, Flags
 from tamis.evaluation.domain.flags import all_of
 from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.domain.order import with_keys
-from tamis.evaluation.statistics import Members
+from tamis.evaluation.pairs.recorded_differences import recorded_relation
+from tamis.evaluation.statistics import Members, Recorded, Relation, Statistics
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
 from tamis.files.columns import count_array, plain
@@ -35,6 +36,7 @@ from tamis.indexing.format.store import Store
 from tamis.indexing.format.value_lists import ValueMembers
 from tamis.indexing.read.cache import LocalCache
 from tamis.indexing.read.recorded_groups import By
+from tamis.indexing.read.recorded_relations import relations_of
 
 __all__ = ["DistinctValues", "Recordings"]
 
@@ -90,6 +92,7 @@ class Recordings:
                 continue
             self._entries[subject, entry.kind] = k, entry
             self._types.setdefault(subject, entry.type)
+        self._relations = relations_of(recording.entries, fold)
 
     def _add(
         self,
@@ -118,8 +121,12 @@ class Recordings:
     def has(self, subject: object, kind: str) -> bool:
         return (subject, kind) in self._entries
 
-    def columns_read_by(self, key: str) -> tuple[tuple[str, ...], ...] | None:
+    def columns_read_by(self, key: Recorded) -> tuple[tuple[str, ...], ...] | None:
         """Return the columns that an expression reads; None if nothing was recorded of it."""
+        if isinstance(key, Relation):
+            keys = [each.key for each in self._relations.over(key)]
+            reads = [path for each in keys for path in self.columns_read_by(each) or ()]
+            return tuple(reads) if keys else None
         for (recorded, _), (_, entry) in self._entries.items():
             if recorded == key:
                 return entry.reads
@@ -159,6 +166,22 @@ class Recordings:
             yield len(self._num_records), with_keys(bounds)
 
         return self._cache.bounds(f"expression {key}", data_type, len(self._num_records), make)
+
+    def relation(self, relation: Relation, statistics: Statistics) -> Bounds | None:
+        """Return what is recorded of a relation; None if nothing is.
+
+        Args:
+            relation: The relation.
+            statistics: The statistics of this generation.
+        """
+        return recorded_relation(
+            relation,
+            (
+                (each.pair, statistics.expression(each.key), each.is_mirrored)
+                for each in self._relations.over(relation)
+            ),
+            statistics,
+        )
 
     def members(self, subject: object) -> Members | None:
         """Return value lists, Bloom filters, or both; None if neither was recorded."""

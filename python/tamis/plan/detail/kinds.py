@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.nodes.ranges import narrowed_conjuncts
-from tamis.evaluation.statistics import Members, Statistics, Subject
+from tamis.evaluation.statistics import Members, Recorded, Statistics, Subject
 from tamis.expr.nodes import Column, Expr
 from tamis.files.segments import Segment
 from tamis.plan.scan_decision import Order, narrow
@@ -96,7 +96,7 @@ class _Only(Statistics):
     def bounds(self, column: Column) -> Bounds:
         return self.whole.bounds(column)
 
-    def expression(self, key: str) -> Bounds | None:
+    def expression(self, key: Recorded) -> Bounds | None:
         return self.whole.expression(key) if _EXPRESSION in self.kinds else None
 
     def members(self, subject: Subject) -> Members | None:

@@ -76,6 +76,16 @@ class Zone:
         return len(self.moments) == 0 and self.early[0] == self.early[1]
 
     @property
+    def range(self) -> tuple[int, int]:
+        """The least and the greatest offset at any time.
+
+        >>> [each // HOUR for each in _from_table("3600;0:7200,86400:3600").range]
+        [1, 2]
+        """
+        least, most = int(self.offsets.min()), int(self.offsets.max())
+        return min(least, self.early[0], self.late[0]), max(most, self.early[1], self.late[1])
+
+    @property
     def legacy(self) -> tuple[int, int]:
         """The first and last local time at which java.util.TimeZone has the same offsets.
 

@@ -1,0 +1,1 @@
+"""Two values of one row: comparisons and differences, decided by recorded differences."""
