@@ -191,6 +191,8 @@ VALUES: dict[DataType, list[Any]] = {
     LARGE: [Decimal(each) for each in ("-9999.99", "-1.55", "0.00", "0.05", "1.50", "9999.99")],
     DATE: [-(2**31), -800_000, -5, 0, 1, 3, 19_000, 19_001, 2**31 - 3, 2**31 - 1],
     TIMESTAMP: [
+        1 - SECOND,
+        -1,
         0,
         1,
         SECOND - 1,
@@ -262,12 +264,10 @@ def shifted(draw: st.DrawFn, column: Column) -> Expr:
         choices += [
             call(name, DATE, column, Literal(by, INTEGER)) for name in ("DateAdd", "DateSub")
         ]
-    if kind == TIMESTAMP_NTZ:
-        day = Literal(by * DAY // 2, DAY_TIME_INTERVAL)
-        choices.append(call("TimestampAddInterval", kind, column, day))
-    if kind == TIMESTAMP:
-        hour = Literal(by * 3600 * SECOND, DAY_TIME_INTERVAL)
-        choices.append(call("TimestampAddInterval", kind, column, hour, timeZoneId=ZONE))
+    if kind in (TIMESTAMP, TIMESTAMP_NTZ):
+        unit = draw(st.sampled_from([SECOND, 3600 * SECOND] + [DAY // 2] * (kind == TIMESTAMP_NTZ)))
+        constant = Literal(by * unit, DAY_TIME_INTERVAL)
+        choices.append(call("TimestampAddInterval", kind, column, constant, timeZoneId=ZONE))
     return draw(st.sampled_from(choices))
 
 
@@ -457,7 +457,7 @@ def works(expr: Expr, row: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("types", TOGETHER, ids=lambda types: " and ".join(map(str, types)))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(data=st.data())
 def test_truth_of_a_predicate_over_two_columns_holds_for_every_row(
     data: st.DataObject, types: tuple[DataType, DataType]

@@ -8,7 +8,9 @@ numbers, strings) it is -1, 0 or 1: the order of the two values, with NaN as the
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
 from typing import Final
 
 import numpy as np
@@ -213,19 +215,33 @@ def recorded_relation(
             is the right side of the relation.
         statistics: The statistics of the operands.
     """
-    results = []
+    differences, equalities = [], []
     for pair, bounds, is_mirrored in recorded:
         if bounds is None or bounds.type != _recorded_type(pair):
             continue
-        if relation.kind is RelationKind.DIFFERENCE:
-            difference = difference_of(pair, bounds, statistics)
-            results.append(mirrored(difference) if is_mirrored else difference)
-        elif isinstance(pair, Pair):
-            equality = equality_of(pair, bounds)  # the same in both directions
-            results += [] if equality is None else [equality]
-    if not results:
+        difference = difference_of(pair, bounds, statistics)
+        differences.append(mirrored(difference) if is_mirrored else difference)
+        equality = equality_of(pair, bounds) if isinstance(pair, Pair) else None
+        equalities += [] if equality is None else [equality]  # the same in both directions
+    if relation.kind is RelationKind.EQUALITY:
+        return reduce(intersect, equalities) if equalities else None
+    if not differences:
         return None
-    total = results[0]
-    for each in results[1:]:
-        total = intersect(total, each)
-    return total
+    whole = reduce(intersect, differences)
+    return reduce(_without_zero, equalities, whole)
+
+
+def _without_zero(difference: Bounds, equality: Bounds) -> Bounds:
+    """Return the difference, which is not 0 where both sides are never equal.
+
+    Whole numbers other than 0 are at least 1 or at most -1.
+    """
+    lower, upper = difference.lower, difference.upper
+    assert lower is not None
+    assert upper is not None
+    is_never_zero = ~truth_of_bounds(equality).can_be_true
+    return replace(
+        difference,
+        lower=np.where(is_never_zero & (lower == 0), 1, lower),
+        upper=np.where(is_never_zero & (upper == 0), -1, upper),
+    )

@@ -214,6 +214,11 @@ def _cast(call: Call) -> Term | None:
     if (given, wanted) == (TIMESTAMP, DATE):
         least, most = zone_of(call).range  # the local day
         return term.divided(DAY, least + 1 - DAY, most)
+    if (given, wanted) == (TIMESTAMP, TIMESTAMP_NTZ):
+        return term.moved(*zone_of(call).range)
+    if (given, wanted) == (TIMESTAMP_NTZ, TIMESTAMP):
+        least, most = zone_of(call).range
+        return term.moved(-most, -least)
     return None
 
 
