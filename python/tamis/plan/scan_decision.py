@@ -29,6 +29,7 @@ from tamis.expr.nodes import And, Expr, Not, Or
 from tamis.expr.sql import to_sql
 from tamis.files.segments import BLOCK, Segment
 from tamis.plan.cost import container_cost
+from tamis.plan.group_pruning import all_true_in_groups, rule_out_by_groups
 from tamis.plan.reader_losses import loss_of, loss_reason
 from tamis.reasons import Reason, reason
 
@@ -129,6 +130,7 @@ class Order:
 
     def __init__(self, conjuncts: Sequence[Expr]) -> None:
         forms = subdivided_conjuncts(conjuncts)
+        self.forms = tuple(forms)
         self._costs = [(form, container_cost(form)) for form in forms]
         self._evaluated = dict.fromkeys(range(len(forms)), 0)
         self._passed = dict.fromkeys(range(len(forms)), 0)
@@ -209,6 +211,8 @@ def rule_out(survivors: Flags, statistics: Statistics, order: Order) -> None:
                 np.logical_and(mask, truth(conjunct, block).can_be_true, out=mask)
             evaluated, left = left, int(np.count_nonzero(mask))
             order.saw(ordinal, evaluated, left)
+        if left:
+            rule_out_by_groups(mask, block, order.forms)
 
 
 def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
@@ -271,7 +275,10 @@ def _covered(segments: Sequence[Segment], kept: Flags) -> bool:
 def all_true(conjunct: Expr, statistics: Statistics, wanted: Flags = YES) -> bool:
     """Return whether the conjunct is true for every row of the wanted containers."""
     truths = truth(conjunct, statistics)
-    return not ((truths.can_be_false & wanted).any() or (truths.can_be_null & wanted).any())
+    if not ((truths.can_be_false & wanted).any() or (truths.can_be_null & wanted).any()):
+        return True
+    unproven = (truths.can_be_false | truths.can_be_null) & wanted
+    return all_true_in_groups(conjunct, statistics, unproven)
 
 
 def _pruned(conjunct: Expr, segments: Sequence[Segment], files: int) -> int:

@@ -48,11 +48,14 @@ KINDS: Final = ("bounds", "bloom", "values", "ndv")
 #: The kinds recorded for an expression when none is given.
 _OF_EXPRESSIONS: Final = ("bounds", "values")
 
-Kinds: TypeAlias = str | Sequence[str]
+#: Also bounds by the values of other columns: {"bounds": {"by": "status"}}.
+Kinds: TypeAlias = str | Sequence[str] | Mapping[str, Mapping[str, str | Sequence[str]]]
+#: Kinds of statistics of all rows of a file.
+WholeKinds: TypeAlias = str | Sequence[str]
 #: A list of names: read the footer statistics of these columns only.  A mapping: read the footer
 #: statistics of all columns, and record these kinds from the rows of the named ones.
 Columns: TypeAlias = Sequence[str] | Mapping[str, Kinds]
-Expressions: TypeAlias = Sequence[str] | Mapping[str, Kinds]
+Expressions: TypeAlias = Sequence[str] | Mapping[str, WholeKinds]
 
 
 class Grouping(msgspec.Struct, frozen=True):
@@ -161,8 +164,9 @@ def requested_statistics(
         raise StatisticsIndexError(
             "by= names the columns by whose values aggregates= are recorded: pass both"
         )
+    whole, joint = split_joint(columns) if isinstance(columns, Mapping) else ({}, ())
     recorded = RecordingSpec(
-        _kinds("columns", columns if isinstance(columns, Mapping) else {}),
+        _kinds("columns", whole),
         _kinds(
             "expressions",
             expressions
@@ -170,11 +174,63 @@ def requested_statistics(
             else dict.fromkeys(expressions or (), _OF_EXPRESSIONS),
         ),
         fills_gaps,
-        (Grouping(tuple(dict.fromkeys(by or ())), tuple(dict.fromkeys(aggregates))),)
-        if aggregates
-        else (),
+        _together(
+            joint,
+            (Grouping(tuple(dict.fromkeys(by or ())), tuple(dict.fromkeys(aggregates))),)
+            if aggregates
+            else (),
+        ),
     )
     return (None if isinstance(columns, Mapping) else columns), recorded
+
+
+_BY: Final = "bounds by "
+
+
+def split_joint(
+    columns: Mapping[str, Kinds],
+) -> tuple[dict[str, WholeKinds], tuple[Grouping, ...]]:
+    """Return the kinds of statistics of whole files, and bounds by the values of other columns.
+
+    Bounds by other columns are the aggregates MIN and MAX of their groups.
+
+    >>> split_joint({"day": {"bounds": {"by": "mode"}}})[1]
+    (Grouping(by=('mode',), aggregates=('min(day)', 'max(day)')),)
+    >>> split_joint({"day": ["bloom", "bounds by mode"]})[0]
+    {'day': ['bloom']}
+    """
+    whole: dict[str, WholeKinds] = {}
+    joint: list[Grouping] = []
+    for name, kinds in columns.items():
+        if isinstance(kinds, Mapping):
+            joint.append(Grouping(_by_of(name, kinds), _extremes(name)))
+            continue
+        listed = [kinds] if isinstance(kinds, str) else list(kinds)
+        joint += [
+            Grouping((kind.removeprefix(_BY).strip(),), _extremes(name))
+            for kind in listed
+            if kind.startswith(_BY)
+        ]
+        others = [kind for kind in listed if not kind.startswith(_BY)]
+        if others:
+            whole[name] = others
+    return whole, _together((), joint)
+
+
+def _by_of(name: str, kinds: Mapping[str, Any]) -> tuple[str, ...]:
+    by = kinds["bounds"].get("by") if [*kinds] == ["bounds"] and kinds["bounds"] else None
+    listed = (by,) if isinstance(by, str) else tuple(by or ())
+    if not listed:
+        raise StatisticsIndexError(
+            f"columns: {name}: write {{'bounds': {{'by': 'status'}}}}, with the name of a column "
+            "or a list of names, or a kind of statistics such as 'bounds'"
+        )
+    return listed
+
+
+def _extremes(name: str) -> tuple[str, ...]:
+    sql = identifier(tuple(name.split(".")))
+    return f"min({sql})", f"max({sql})"
 
 
 def union_of(before: RecordingSpec, more: RecordingSpec) -> RecordingSpec:
@@ -204,7 +260,7 @@ def _together(before: Sequence[Grouping], more: Sequence[Grouping]) -> tuple[Gro
     return tuple(Grouping(by, tuple(listed)) for by, listed in aggregates.items())
 
 
-def _kinds(argument: str, wanted: Mapping[str, Kinds]) -> dict[str, tuple[str, ...]]:
+def _kinds(argument: str, wanted: Mapping[str, WholeKinds]) -> dict[str, tuple[str, ...]]:
     result: dict[str, tuple[str, ...]] = {}
     for name, kinds in wanted.items():
         chosen = (kinds,) if isinstance(kinds, str) else tuple(kinds)
