@@ -6,6 +6,7 @@ difference. Files are the exception: they are written from memory here and from 
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 import shutil
@@ -73,6 +74,14 @@ EXPRESSIONS = {
     "DATE": ["date_format({}, 'E')", "dayofweek({})"],
     "TIMESTAMP": ["hour({})", "date_format({}, 'E HH')"],
     "DOUBLE": ["signum({})", "{} * 2"],
+}
+#: Differences of two columns, mostly of those that raise for no row.
+PAIRS = {
+    "INT": ["try_subtract({}, {})", "CAST({} AS BIGINT) - {}"],
+    "BIGINT": ["try_subtract({}, {})"],
+    "DATE": ["datediff({}, {})"],
+    "TIMESTAMP": ["timestampdiff(HOUR, {}, {})", "unix_seconds({}) - unix_seconds({})"],
+    "DOUBLE": ["{} - {}"],
 }
 
 
@@ -412,6 +421,14 @@ def _recorded(rng: random.Random, table: RandomTable, share: float) -> str:
         for text in ["hash({}) % 3", *EXPRESSIONS.get(leaf.kind.sql, [])]:
             if rng.random() < share / 3:
                 expressions.append(text.replace("{}", leaf.sql))
+    leaves = [leaf for leaf in table.leaves if leaf.sql != "part"]
+    for one, other in itertools.permutations(leaves, 2):
+        if one.kind.sql == other.kind.sql and rng.random() < share / 4:
+            text = rng.choice([*PAIRS.get(one.kind.sql, []), "{} < {}", "{} >= {}", "{} = {}"])
+            expressions.append(text.format(one.sql, other.sql))
+        name, by = (leaf.sql.replace("`", "") for leaf in (one, other))
+        if "." not in name and rng.random() < share / 12:
+            columns.setdefault(name, []).append(f"bounds by {by}")
     recorded = f"columns={columns!r}, expressions={expressions!r}"
     return recorded + (_aggregated(rng, table) if rng.random() < share else "")
 

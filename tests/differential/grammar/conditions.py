@@ -45,6 +45,9 @@ class Conditions(Expressions):
         if others and self.chance(0.2):
             other = self.rng.choice(others)
             right = node(other.family, other.sql)
+            if column.family == other.family == "int" and self.chance(0.3):
+                by = self.rng.choice([-3, 1, 5])
+                right = node("int", f"try_add({other.sql}, {by})")
         else:
             right = self.constant(column.family, (column,))
         return node("pred", left, f" {self.rng.choice(COMPARISONS)} ", right)
