@@ -47,7 +47,7 @@ def show(heading: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--folder", type=Path, default=_BUILD / "peers")
-    parser.add_argument("--only", choices=("predicates", "queries"))
+    parser.add_argument("--only", choices=("predicates", "recorded", "queries"))
     parser.add_argument("--like", default="", help="only queries that contain this text")
     parser.add_argument("--layouts", default=",".join(layout.name for layout in LAYOUTS))
     arguments = parser.parse_args()
@@ -60,6 +60,14 @@ def main() -> int:
         layouts.dimensions(spark, _BUILD / "demo", folder)
         for layout in LAYOUTS:
             if layout.name not in arguments.layouts.split(","):
+                continue
+            if layout.recorded and arguments.only in (None, "recorded"):
+                print(f"\n### {layout.title}, with two columns recorded together")
+                show(
+                    ("predicate", "holds rows", "footers", "recorded"),
+                    by_plans.compare_recorded(spark, layout, places[layout.name]),
+                )
+            if arguments.only == "recorded":
                 continue
             sources = layouts.sources(spark, layout, places[layout.name], folder)
             files = len(list(sources.path.rglob("part-*.parquet")))

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import tamis
 from bench.peers.layouts import Layout, Sources
 from bench.peers.systems import exceeded
 from bench.session import jvm
@@ -61,6 +62,23 @@ def holding(spark: SparkSession, path: Path, predicates: Sequence[str]) -> list[
     sums = ", ".join(f"sum(p{number})" for number in range(len(predicates)))
     (row,) = spark.sql(f"SELECT {sums} FROM ({by_file})").collect()
     return [int(count or 0) for count in row]
+
+
+def compare_recorded(spark: SparkSession, layout: Layout, path: Path) -> Iterator[list[str]]:
+    """Yield one row per predicate: text, files with rows, files kept by footers, and by `recorded`.
+
+    Predicates for which footers suffice are left out. The index of the directory is built twice.
+    """
+    ideals = holding(spark, path, layout.predicates)
+    spark.conf.set("spark.tamis.enabled", "true")
+    counts = []
+    for arguments in ({}, layout.recorded):
+        tamis.index(spark, str(path)).build(**arguments)
+        frame = spark.read.parquet(str(path))
+        counts.append([kept(frame.where(predicate)) for predicate in layout.predicates])
+    for predicate, ideal, before, after in zip(layout.predicates, ideals, *counts, strict=True):
+        if before > ideal:
+            yield [predicate, str(ideal), str(before), str(after)]
 
 
 def compare(spark: SparkSession, layout: Layout, sources: Sources) -> Iterator[list[str]]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import tamis
 from bench.demo import tables
@@ -21,7 +21,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """`sorted_by`: the columns that rows are range-partitioned by; empty: the demo's layout."""
+    """One way to sort the rows into files.
+
+    Attributes:
+        sorted_by: The columns that rows are range-partitioned by; empty: the demo's layout.
+        recorded: What an index records of two columns together, as arguments of `build`.
+    """
 
     name: str
     title: str
@@ -29,6 +34,7 @@ class Layout:
     predicates: Sequence[str]
     queries: Sequence[Query]
     partitioned_by: str | None = None
+    recorded: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def iceberg(self) -> str:
@@ -45,7 +51,14 @@ class Sources:
 
 
 LAYOUTS = (
-    Layout("lineitem", "sorted by l_shipdate", (), predicates.BY_DATE, queries.BY_DATE),
+    Layout(
+        "lineitem",
+        "sorted by l_shipdate",
+        (),
+        predicates.BY_DATE,
+        queries.BY_DATE,
+        recorded={"expressions": ["l_receiptdate - l_shipdate"]},
+    ),
     Layout("by_key", "sorted by l_orderkey", ("l_orderkey",), predicates.BY_KEY, queries.BY_KEY),
     Layout(
         "by_mode",
@@ -53,6 +66,7 @@ LAYOUTS = (
         ("l_shipmode", "l_comment"),
         predicates.BY_MODE,
         queries.BY_MODE,
+        recorded={"columns": {"l_comment": {"bounds": {"by": "l_shipmode"}}}},
     ),
     Layout(
         "lineitem_by_year",
