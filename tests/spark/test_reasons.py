@@ -251,8 +251,8 @@ def recorded_and_not_clustered(w: World) -> Any:
 
 @case("COLUMNS_ARE_COMPARED")
 def two_columns(w: World) -> Any:
-    w.table(index={})
-    return "SELECT * FROM t WHERE id < k", None
+    w.table(by="k - id", index={})
+    return "SELECT * FROM t WHERE id < k", lambda: w.index(expressions=["k - id"])
 
 
 @case("FUNCTION_NOT_UNDERSTOOD")
