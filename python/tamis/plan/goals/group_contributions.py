@@ -15,7 +15,6 @@ A container counts only if the rows of its groups are all of its rows: none was 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -23,12 +22,12 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tamis.evaluation.domain.bounds import Bounds, Flags
+from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.domain.group_places import places_of, sums_of
 from tamis.evaluation.interpreter import truth
-from tamis.evaluation.statistics import Grouped, GroupRows, Members, Statistics, Subject
+from tamis.evaluation.statistics import Grouped, GroupRows, Statistics
 from tamis.expr.nodes import Column, Expr
-from tamis.files.bounds import constant_bounds
+from tamis.files.group_statistics import GroupStatistics
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
 from tamis.plan.goals.arrow_edges import cells_of
 from tamis.plan.goals.wide_sums import LIMBS, to_limbs
@@ -154,7 +153,8 @@ def group_contributions(
         if not _same_groups(tables, len(grouped.by)):
             continue  # damaged: the groups of the entries are not the same
         owner = np.repeat(np.arange(len(chosen)), counted.sizes[chosen])
-        groups = _GroupStatistics(statistics.take(chosen), grouped, tables[0], owner)
+        rows = GroupRows(counted.type, counted.sizes[chosen], tables[0])
+        groups = GroupStatistics(statistics.take(chosen), grouped.take(chosen), rows, owner)
         passes, decided = _decide(conjuncts, groups)
         cells: dict[str, Any] = {"rows": _plain(tables[0], "rows")}
         for ordinal, (each, source, table) in enumerate(
@@ -211,36 +211,3 @@ def _plain(table: pa.Table, name: str) -> pa.Array:
 def _longs(table: pa.Table, name: str) -> Longs:
     numbers: Longs = _plain(table, name).to_numpy(zero_copy_only=False)
     return numbers
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _GroupStatistics(Statistics):
-    """Statistics of groups: each has one value in the columns of the groups.
-
-    The rows of a group are rows of its container, so the bounds of the container hold for them.
-    """
-
-    containers: Statistics
-    choice: Grouped
-    table: pa.Table
-    owner: npt.NDArray[np.intp]
-
-    @property
-    def num_containers(self) -> int:
-        return len(self.owner)
-
-    def bounds(self, column: Column) -> Bounds:
-        place = self.choice.place_of(column)
-        if place is not None:
-            return constant_bounds(column.type, _plain(self.table, f"by.{place}"))
-        return self.containers.bounds(column).take(self.owner)
-
-    def expression(self, key: str) -> Bounds | None:
-        bounds = self.containers.expression(key)
-        return None if bounds is None else bounds.take(self.owner)
-
-    def members(self, subject: Subject) -> Members | None:
-        if isinstance(subject, Column) and self.choice.place_of(subject) is not None:
-            return None  # its bounds are already its single value
-        members = self.containers.members(subject)
-        return None if members is None else members.take(self.owner)
