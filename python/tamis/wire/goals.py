@@ -31,6 +31,9 @@ __all__ = [
     "NothingAnswer",
     "PartialDocument",
     "ReasonDocument",
+    "SampleDocument",
+    "SampledAnswer",
+    "SortKeyDocument",
     "SplitGoal",
     "TopKGoal",
 ]
@@ -55,11 +58,38 @@ class LimitGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="limit"):
     outputs: list[Any] = []
 
 
+class SortKeyDocument(msgspec.Struct, frozen=True):
+    """A key of an ORDER BY. `key` is an expression document with its own zones."""
+
+    key: Any
+    descending: bool
+    nulls_first: bool
+
+
+class SampleDocument(msgspec.Struct, frozen=True):
+    """The query can read a sample of the files first, and then choose files by what it has found.
+
+    - `columns`: the types of the columns that the query reads.
+    - `sampled`: the types of the columns that it reads of a sample.
+    - `least`: the milliseconds that a sample has to save.
+    - `only`: the number of rows at or before a position is not known from the scan alone, because
+      a join above it drops rows.
+    """
+
+    columns: list[str]
+    sampled: list[str]
+    least: int
+    only: bool = False
+
+
 class TopKGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="topk"):
     """Find the files that can hold one of the first `rows` rows that pass the filters.
 
     - `key`: the first key of the ORDER BY, an expression document with its own zones.
     - `only`: no other key follows, so rows with an equal key are interchangeable.
+    - `further`: the keys that follow and can be compared by bounds, up to the first that cannot.
+    - `complete`: no other key follows those of `further`.
+    - `sample`: null if the query cannot read a sample.
     """
 
     rows: int
@@ -67,6 +97,9 @@ class TopKGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="topk"):
     descending: bool
     nulls_first: bool
     only: bool = False
+    further: list[SortKeyDocument] = []
+    complete: bool = False
+    sample: SampleDocument | None = None
 
 
 class SplitGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="split"):
@@ -215,6 +248,19 @@ class FilesAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="files"):
     until: int | str | None = None
 
 
+class SampledAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="sampled"):
+    """The files that are enough for a TopKGoal, and the samples that the query should read first.
+
+    - `files`, `until`: as in FilesAnswer.
+    - `samples`: the files of each sample, in the order in which they are read. A later one is read
+      only if the earlier ones hold too few rows.
+    """
+
+    files: Kept
+    until: int | str | None
+    samples: list[Kept]
+
+
 class ClusteredAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="clustered"):
     """One flag per key."""
 
@@ -231,5 +277,10 @@ Goal: TypeAlias = (
     LimitGoal | TopKGoal | SplitGoal | JoinGoal | ClusteredGoal | AggregateGoal | FactsGoal
 )
 GoalAnswer: TypeAlias = (
-    FilesAnswer | ClusteredAnswer | AggregateAnswer | FactsAnswer | NothingAnswer
+    FilesAnswer
+    | SampledAnswer
+    | ClusteredAnswer
+    | AggregateAnswer
+    | FactsAnswer
+    | NothingAnswer
 )

@@ -28,7 +28,7 @@ import pyarrow.compute as pc
 from tamis.evaluation.domain.bounds import Edge, Flags
 from tamis.expr.nodes import Expr
 
-__all__ = ["Group", "KeyOfFiles", "Numbers", "Ordinals", "SortKey", "joined"]
+__all__ = ["Group", "KeyOfFiles", "Numbers", "Ordinals", "SortKey", "joined", "ranks"]
 
 Numbers = npt.NDArray[np.int64]
 Ordinals = npt.NDArray[np.intp]
@@ -108,6 +108,19 @@ class KeyOfFiles:
         far = self._stand(self.far, "_equal", boundary, unknown=False) & self.far_is_known()
         return np.where(far, rows, np.minimum(rows, near))
 
+    def far_before(self, boundary: Any) -> Flags:
+        """Return where every ordinary value is for certain before the boundary."""
+        return self._stand(self.far, "", boundary, unknown=False) & self.far_is_known()
+
+    def all_at(self, boundary: Any) -> Flags:
+        """Return where every row is for certain an ordinary value that equals the boundary."""
+        # both edges are the boundary, and no row is NULL or NaN
+        near = self._stand(self.near, "_equal", boundary, unknown=False)
+        may_be_before = self._stand(self.near, "", boundary, unknown=True)
+        far = self._stand(self.far, "_equal", boundary, unknown=False) & self.far_is_known()
+        only_values = (self.nulls == 0) & ~self.may_be[Group.NAN]
+        return near & ~may_be_before & far & only_values
+
     def may_stand(self, before: bool, boundary: Any) -> Flags:
         """Return where an ordinary value may be before the boundary, or at it unless `before`."""
         return self._stand(self.near, "" if before else "_equal", boundary, unknown=True)
@@ -119,6 +132,33 @@ class KeyOfFiles:
         answer = pc.call_function(name, [edge, boundary])
         # null: the edge is not known.
         return np.asarray(pc.fill_null(answer, unknown).to_numpy(zero_copy_only=False))
+
+
+def ranks(edge: Edge, descending: bool) -> Numbers:
+    """Return the rank of each edge in sort order, from 0. Equal edges have equal ranks.
+
+    Edges that are not known have the last rank.
+
+    >>> ranks(np.array([5, 3, 5]), descending=False).tolist()
+    [1, 0, 1]
+    >>> ranks(pa.array([b"b", None, b"a"], pa.large_binary()), descending=True).tolist()
+    [0, 2, 1]
+    """
+    if isinstance(edge, np.ndarray):
+        line = _mirrored(edge) if descending else edge
+        return np.asarray(np.unique(line, return_inverse=True)[1], np.int64).reshape(-1)
+    order = "descending" if descending else "ascending"
+    places = np.asarray(pc.array_sort_indices(edge, order=order, null_placement="at_end"))
+    sorted_edges = edge.take(pa.array(places))
+    count = len(edge)
+    known = np.asarray(sorted_edges.is_valid().to_numpy(zero_copy_only=False))
+    steps = np.zeros(count, np.int64)
+    if count > 1:
+        differs = pc.fill_null(pc.not_equal(sorted_edges[1:], sorted_edges[:-1]), False)
+        steps[1:] = np.asarray(differs.to_numpy(zero_copy_only=False)) | (known[:-1] & ~known[1:])
+    line = np.empty(count, np.int64)
+    line[places] = np.cumsum(steps)
+    return line
 
 
 def joined(arrays: Sequence[Any]) -> Any:

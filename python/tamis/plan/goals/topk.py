@@ -22,6 +22,8 @@ A far edge that lies beyond the values of its file makes B later than necessary,
 skipped. A near edge that lies before the values of its file makes the file stay. Neither skips a
 file that holds a row at or before B, so outer bounds are sound in both roles.
 
+If another key follows, plan.goals.ties narrows the choice among the files with rows at B.
+
 If there is no other key, rows at B are interchangeable. Then all files are needed that may hold a
 row strictly before B, and enough of the others to have n rows at or before B. The first n of these
 rows have the same keys as the first n of all rows: those before B are all included, and the rest
@@ -48,7 +50,7 @@ import numpy.typing as npt
 from tamis.evaluation.domain.bounds import Flags
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, Numbers, Ordinals, SortKey
 
-__all__ = ["Boundary", "boundary", "first_files"]
+__all__ = ["Boundary", "Placed", "boundary", "first_files", "placed", "surely_before"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,25 +75,43 @@ class _Counted:
     rows: Numbers
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Placed:
+    """Where the rows of each place in KeyOfFiles may be, compared with a position.
+
+    - `before`: whether a row may be strictly before the position.
+    - `at`: whether a row may be at the position. For a position among values it is also set where
+      rows are only known to be at or before it.
+    """
+
+    before: Flags
+    at: Flags
+
+
+def placed(key: SortKey, file_keys: KeyOfFiles, position: Boundary) -> Placed:
+    """Return where rows may be. A file in neither flag has all of its rows after the position."""
+    groups = key.groups
+    before = np.zeros(len(file_keys.ordinals), np.bool_)
+    for group in groups[: groups.index(position.group)]:
+        before |= file_keys.may_be[group]
+    at = file_keys.may_be[position.group]
+    if position.group is Group.VALUE:
+        before |= at & file_keys.may_stand(True, position.value)
+        at = at & file_keys.may_stand(False, position.value)
+    return Placed(before, at)
+
+
 def first_files(key: SortKey, file_keys: KeyOfFiles, position: Boundary, kept: Flags) -> Flags:
     """Return the files of `kept` that are needed, given the position that boundary() returned.
 
     A file about which nothing is known is kept.
     """
-    groups = key.groups
-    earlier = np.zeros(len(file_keys.ordinals), np.bool_)
-    for group in groups[: groups.index(position.group)]:
-        earlier |= file_keys.may_be[group]
-    at = file_keys.may_be[position.group]
+    rows = placed(key, file_keys, position)
     if key.only:
-        if position.group is Group.VALUE:
-            earlier |= at & file_keys.may_stand(True, position.value)
-        needed = earlier
+        needed = rows.before
         needed[position.counted] = True
     else:
-        if position.group is Group.VALUE:
-            at = at & file_keys.may_stand(False, position.value)
-        needed = earlier | at
+        needed = rows.before | rows.at
     files = kept.copy()
     files[file_keys.ordinals[~needed]] = False
     return files
@@ -116,7 +136,7 @@ def boundary(
     """
     if num_records is None:
         return None
-    total = np.where(matching[file_keys.ordinals], num_records[file_keys.ordinals], -1)
+    total = _total(file_keys, matching, num_records)
     before: list[Ordinals] = []
     total_rows = 0
     for group, counted in _contributions(key, file_keys, total):
@@ -132,6 +152,34 @@ def boundary(
         total_rows += int(counted.rows.sum())
         before.append(counted.places)
     return None
+
+
+def surely_before(
+    key: SortKey,
+    file_keys: KeyOfFiles,
+    position: Boundary,
+    matching: Flags,
+    num_records: npt.NDArray[np.int64],
+) -> int:
+    """Return a lower bound of how many rows that pass are strictly before a position among values.
+
+    The other arguments are those of boundary().
+    """
+    rows = 0
+    for group, counted in _contributions(key, file_keys, _total(file_keys, matching, num_records)):
+        if group is position.group:
+            at_far = np.zeros(len(file_keys.ordinals), np.int64)
+            at_far[counted.places] = counted.rows
+            # the far edge is before the position, and so is every row that counts there
+            return rows + int(at_far[file_keys.far_before(position.value)].sum())
+        rows += int(counted.rows.sum())
+    return rows
+
+
+def _total(
+    file_keys: KeyOfFiles, matching: Flags, num_records: npt.NDArray[np.int64]
+) -> Numbers:
+    return np.where(matching[file_keys.ordinals], num_records[file_keys.ordinals], -1)
 
 
 def _contributions(

@@ -56,6 +56,8 @@ final case class ScanConstraints(
   /** Adds the outcome of a goal: the files chosen for it, or why it leaves them as they were. */
   def confined(goal: ScanGoal, files: Either[Reason, FileSelection]): ScanConstraints =
     withGoal(GoalOutcome(goal, files.left.toOption)).copy(within = files.toOption.orElse(within))
+
+  def withImplied(more: Seq[Expression]): ScanConstraints = copy(implied = implied ++ more)
 }
 
 object ScanConstraints {
@@ -72,6 +74,10 @@ sealed abstract class ScanGoal(val text: String)
 object ScanGoal {
   final case class Limit(rows: Long) extends ScanGoal(s"LIMIT $rows")
   final case class First(rows: Long, order: String) extends ScanGoal(s"first $rows by $order")
+
+  /** The scan reads a sample, which shows which files hold the first rows. */
+  final case class Sample(rows: Long, order: String)
+      extends ScanGoal(s"sample for the first $rows by $order")
   final case class Join(key: String) extends ScanGoal(s"JOIN ON $key")
 
   /** @param functions

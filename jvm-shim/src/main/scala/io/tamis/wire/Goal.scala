@@ -1,6 +1,9 @@
 package io.tamis.wire
 
+import java.util.BitSet
+
 import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+import org.apache.spark.sql.catalyst.expressions.Expression
 
 /** Additional question to the planner about the files that a filter keeps (tamis.wire.goals). */
 sealed abstract class Goal(kind: String) extends Product {
@@ -13,14 +16,56 @@ sealed abstract class Goal(kind: String) extends Product {
   *   the first key of the order, as a document of its own
   * @param only
   *   no other key follows
+  * @param further
+  *   the keys that follow, up to the first that bounds cannot compare
+  * @param complete
+  *   no other key follows those of `further`
+  * @param sample
+  *   None: the query cannot read a sample
   */
 final case class TopKGoal(
     rows: Long,
     key: ObjectNode,
     descending: Boolean,
     nullsFirst: Boolean,
-    only: Boolean
+    only: Boolean,
+    further: Seq[TopKGoal.Key] = Nil,
+    complete: Boolean = false,
+    sample: Option[TopKGoal.Sample] = None
 ) extends Goal("topk")
+
+object TopKGoal {
+  final case class Key(key: ObjectNode, descending: Boolean, nullsFirst: Boolean)
+
+  /** The query can read a sample of the files first, and then choose files by what it has found.
+    *
+    * @param columns
+    *   types of the columns that the query reads
+    * @param sampled
+    *   types of the columns that it reads of a sample
+    * @param least
+    *   milliseconds that a sample has to save
+    * @param only
+    *   statistics of the scan alone do not show how many rows count, because a join drops some
+    */
+  final case class Sample(
+      columns: Seq[String],
+      sampled: Seq[String],
+      least: Long,
+      only: Boolean = false
+  )
+}
+
+/** The answer to a [[TopKGoal]].
+  *
+  * @param files
+  *   the files that can hold one of the first rows
+  * @param until
+  *   a predicate that holds for every needed row in them
+  * @param samples
+  *   files to read first, one sample after the other
+  */
+final case class FirstFiles(files: BitSet, until: Option[Expression], samples: Seq[BitSet])
 
 /** Which files pass a filter as a whole, if scanning them without it pays off?
   *

@@ -85,7 +85,7 @@ object GoalReader {
   def files(answer: PlanAnswer, count: Int): Either[Reason, BitSet] =
     found(answer, "files").map(node => Messages.kept(node.path("files"), count))
 
-  /** The files, and a predicate that holds for every needed row in them.
+  /** The answer to a [[TopKGoal]].
     *
     * @param key
     *   the key of a [[TopKGoal]], over the attributes of the relation
@@ -95,14 +95,15 @@ object GoalReader {
       count: Int,
       key: Expression,
       goal: TopKGoal
-  ): Either[Reason, (BitSet, Option[Expression])] =
-    found(answer, "files").map { node =>
+  ): Either[Reason, FirstFiles] =
+    found(answer, "files", "sampled").map { node =>
       val until = ImpliedReader.constant(node.path("until"), key.dataType).map { last =>
         val within =
           if (goal.descending) GreaterThanOrEqual(key, last) else LessThanOrEqual(key, last)
         if (goal.nullsFirst) Or(IsNull(key), within) else within
       }
-      (Messages.kept(node.path("files"), count), until)
+      val samples = node.path("samples").elements.asScala.map(Messages.kept(_, count)).toSeq
+      FirstFiles(Messages.kept(node.path("files"), count), until, samples)
     }
 
   /** One flag per key of the question. */
@@ -204,14 +205,14 @@ object GoalReader {
   /** The answer of this kind, or the reason why there is none. Throws PlannerFailure if the answer
     * is of another kind.
     */
-  def found(answer: PlanAnswer, kind: String): Either[Reason, JsonNode] = {
+  def found(answer: PlanAnswer, kinds: String*): Either[Reason, JsonNode] = {
     val node = answer.goal
     node.path("kind").asText match {
-      case `kind`    => Right(node)
-      case "nothing" =>
+      case kind if kinds.contains(kind) => Right(node)
+      case "nothing"                    =>
         val reason = Messages.reason(node.path("reason"))
         Left(reason.getOrElse(garbage("no files for the goal, and no reason")))
-      case other => garbage(s"an answer of kind '$other' instead of '$kind'")
+      case other => garbage(s"an answer of kind '$other' instead of '${kinds.mkString("' or '")}'")
     }
   }
 }

@@ -2,17 +2,20 @@ package io.tamis.rules.goals
 
 import io.tamis.conf.TamisConf
 import io.tamis.planning.{FileSelection, Question, ScanGoal, ScanPlanner}
-import io.tamis.wire.{ExpressionWriter, GoalReader, TopKGoal}
+import io.tamis.runtime.KeyOrder
+import io.tamis.scan.TamisTable
+import io.tamis.wire.{ExpressionWriter, GoalReader, Reason, TopKGoal}
+import java.util.BitSet
+
 import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
   Descending,
   ExprId,
   Expression,
   IntegerLiteral,
-  NullsFirst,
-  SortOrder
+  NullsFirst
 }
-import org.apache.spark.sql.catalyst.plans.logical.{LocalLimit, LogicalPlan, Project, Sort}
+import org.apache.spark.sql.catalyst.plans.logical.{LocalLimit, LogicalPlan}
 import org.apache.spark.sql.internal.SQLConf
 
 /** Confines the scan under ORDER BY with LIMIT to files that can hold one of the first rows.
@@ -20,50 +23,77 @@ import org.apache.spark.sql.internal.SQLConf
   * Spark puts a LocalLimit, with the OFFSET added, over the projections over a global Sort, also
   * below a window that only ranks. A scan that returns all of the first rows, and fewer of the
   * others, leads to the same result: among rows with equal keys Spark may choose any.
+  *
+  * Where statistics do not show enough, the rows of a sample do ([[TopKSample]]).
   */
 object PruneForTopK extends GoalRule {
   override protected def isOn(conf: SQLConf): Boolean = TamisConf.topKEnabled(conf)
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan = plan.transformDown {
-    case limit @ LocalLimit(IntegerLiteral(rows), Sorted(order, scan))
-        if rows > 0 && scan.table.purpose.goals.isEmpty =>
-      confined(limit, rows, order, scan)
+    case limit @ LocalLimit(IntegerLiteral(rows), SortedScan(sorted))
+        if rows > 0 && sorted.table.purpose.goals.isEmpty =>
+      val sample = new TopKSample(rows, sorted, limit)
+      val sampleGoal = sample.goal
+      // statistics of the scan do not show how many of its rows a join keeps
+      if (sorted.isJoined && sampleGoal.isEmpty) limit
+      else confined(limit, rows, sorted, sample, sampleGoal)
   }
 
   private def confined(
       plan: LogicalPlan,
       rows: Int,
-      order: Seq[SortOrder],
-      scan: ScanBelow
+      sorted: SortedScan,
+      sample: TopKSample,
+      sampleGoal: Option[TopKGoal.Sample]
   ): LogicalPlan = {
+    val (order, table) = (sorted.order, sorted.table)
     val first = order.head
-    val key = scan.atScan(first.child)
+    val key = sorted.keys.head
+    val writer = Question.writer(table)
+    val further = order.zip(sorted.keys).take(sorted.comparable).drop(1).map { case (o, k) =>
+      val of = KeyOrder.of(o)
+      TopKGoal.Key(writer.write(k), of.descending, of.nullsFirst)
+    }
     val goal = TopKGoal(
       rows.toLong,
-      Question.writer(scan.table).write(key),
+      writer.write(key),
       first.direction == Descending,
       first.nullOrdering == NullsFirst,
-      order.size == 1
+      order.size == 1,
+      further,
+      order.size == further.size + 1,
+      sampleGoal
     )
-    val shown = ScanGoal.First(rows, ExpressionWriter.sqlOf(scan.atScan(first)))
+    val shown = ScanGoal.First(
+      rows.toLong,
+      ExpressionWriter.sqlOf(first.copy(child = key, sameOrderExpressions = Nil))
+    )
+    def scanned(
+        files: Either[Reason, FileSelection],
+        implied: Seq[Expression] = Nil,
+        added: Seq[Expression] = Nil
+    ) = ScanBelow.replaced(plan, sorted.relation, added)(
+      _.confined(shown, files).withImplied(implied)
+    )
     ScanPlanner
-      .ask(scan.table, scan.conjuncts, goal)
+      .ask(table, sorted.conjuncts, goal)
       .flatMap { goalAnswer =>
         val listing = goalAnswer.asked.listing
-        GoalReader.first(goalAnswer.answer, listing.size, withoutIds(key), goal).map {
-          case (files, until) => (FileSelection.of(listing, files), until)
-        }
+        GoalReader.first(goalAnswer.answer, listing.size, withoutIds(key), goal).map(listing -> _)
       } match {
-      case Right((files, until)) =>
-        val implied = until.toSeq.filterNot(isOnPartitions(_, scan))
-        scan.scannedFor(plan, shown, Right(files), implied)
-      case Left(reason) => scan.scannedFor(plan, shown, Left(reason))
+      case Right((listing, found)) =>
+        def selected(files: BitSet) = FileSelection.of(listing, files)
+        val implied = found.until.toSeq.filterNot(isOnPartitions(_, table))
+        val conditions = sample.conditions(found.samples.map(selected))
+        scanned(Right(selected(found.files)), implied, conditions)
+      case Left(_) if sorted.isJoined => plan
+      case Left(reason)               => scanned(Left(reason))
     }
   }
 
   /** Whether the expression has partition columns, which files do not contain. */
-  private def isOnPartitions(e: Expression, scan: ScanBelow): Boolean = {
-    val partitions = scan.table.relation.partitionSchema.fieldNames.toSet
+  private def isOnPartitions(e: Expression, table: TamisTable): Boolean = {
+    val partitions = table.relation.partitionSchema.fieldNames.toSet
     e.references.exists(a => partitions(a.name))
   }
 
@@ -72,18 +102,4 @@ object PruneForTopK extends GoalRule {
     */
   private def withoutIds(e: Expression): Expression =
     e.transform { case a: AttributeReference => a.withExprId(ExprId(0)).withQualifier(Nil) }
-
-  /** A global Sort over a scan, under projections.
-    *
-    * Matched by type and accessors, because the constructor of Sort has another argument since 4.0
-    * (checked on 4.0 to 4.3).
-    */
-  private object Sorted {
-    def unapply(plan: LogicalPlan): Option[(Seq[SortOrder], ScanBelow)] = plan match {
-      case p: Project if p.projectList.forall(_.deterministic) => unapply(p.child)
-      case s: Sort if s.global && s.order.nonEmpty             =>
-        ScanBelow.unapply(s.child).map(s.order -> _)
-      case _ => None
-    }
-  }
 }

@@ -1,12 +1,12 @@
 package io.tamis.rules.goals
 
-import io.tamis.planning.{FileSelection, ScanGoal, ScanPlanner}
+import io.tamis.planning.{FileSelection, ScanConstraints, ScanGoal, ScanPlanner}
 import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.rules.relations.{FilteredRelation, TamisRelation}
 import io.tamis.scan.TamisTable
 import io.tamis.wire.{Goal, Reason}
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 
 /** One scan of tamis under projections, with at most one filter, which lies directly on the scan.
   *
@@ -39,15 +39,27 @@ final case class ScanBelow(
       goal: ScanGoal,
       files: Either[Reason, FileSelection],
       implied: Seq[Expression] = Nil
-  ): LogicalPlan = {
-    val confined = TamisRelation.scannedFor(relation) { purpose =>
-      purpose.confined(goal, files).copy(implied = purpose.implied ++ implied)
-    }
-    plan.transformDown { case r if r eq relation => confined }
-  }
+  ): LogicalPlan =
+    ScanBelow.replaced(plan, relation)(_.confined(goal, files).withImplied(implied))
 }
 
 object ScanBelow {
+
+  /** The plan, which contains this relation, with the scan for another purpose.
+    *
+    * @param added
+    *   conjuncts to add to the filter on the scan
+    */
+  def replaced(plan: LogicalPlan, relation: LogicalPlan, added: Seq[Expression] = Nil)(
+      purpose: ScanConstraints => ScanConstraints
+  ): LogicalPlan = {
+    val scanned = TamisRelation.scannedFor(relation)(purpose)
+    plan.transformDown {
+      case Filter(condition, r) if r eq relation =>
+        PlainConjuncts.filtered(condition +: added, scanned)
+      case r if r eq relation => PlainConjuncts.filtered(added, scanned)
+    }
+  }
 
   def unapply(plan: LogicalPlan): Option[ScanBelow] = plan match {
     case Project(list, child) if list.forall(PlainConjuncts.isPlain) =>

@@ -1,7 +1,7 @@
 package io.tamis.rules.joins
 
 import io.tamis.planning.{Clustering, ScanPlanner, SeemsSelective}
-import io.tamis.rules.RowOrder
+import io.tamis.rules.{OptimizedSubquery, RowOrder}
 import io.tamis.rules.relations.{FileRelation, FilteredRelation, TamisRelation, TamisScanRelation}
 import io.tamis.runtime.{KeyMembership, RuntimeCondition, RuntimeValues}
 import io.tamis.scan.TamisTable
@@ -17,7 +17,6 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   LocalRelation,
   LogicalPlan,
   Project,
-  Subquery,
   Union
 }
 import org.apache.spark.sql.internal.SQLConf
@@ -104,25 +103,14 @@ object RuntimeKeys {
       kept.count > 1 && kept.bytes > Gain * cost && isClustered(scan)
     }
 
-  /** A subquery for the distinct keys, limited to one more than a scan accepts.
-    *
-    * It is optimized here, including its scans: Spark plans what a rule adds after the batches for
-    * subqueries without optimizing it (seen on 4.0 to 4.3). As in OptimizeSubqueries, the node
-    * Subquery keeps MergeScalarSubqueries from merging the Bloom filters inside. That rule runs
-    * again over the whole query, and fails on subqueries that it has merged before.
-    */
+  /** A subquery for the distinct keys, limited to one more than a scan accepts. */
   private def listOf(session: SparkSession, key: Expression, plan: LogicalPlan): Expression = {
     val named = Alias(key, "key")()
     val column = named.toAttribute
     val keys = Project(Seq(named), Filter(IsNotNull(key), plan))
     val distinct = keys.groupBy(column)(column).limit(Literal(RuntimeValues.Most + 1))
     val list = Alias(new CollectList(column).toAggregateExpression(), "keys")()
-    val optimizer = session.sessionState.optimizer
-    val optimized =
-      optimizer.execute(Subquery(distinct.groupBy()(list), correlated = false)).children.head
-    // plan, outer attributes, id, join conditions, hint and two flags of decorrelation: the same
-    // parameters on 4.0.5, 4.1.3, 4.2.1 and 4.3.0
-    ScalarSubquery(optimized, Nil, NamedExpression.newExprId, Nil, None, None, None)
+    OptimizedSubquery(session, distinct.groupBy()(list))
   }
 
   /** Whether Spark's dynamic pruning will take the keys from a broadcast. Spark broadcasts a side
@@ -178,7 +166,7 @@ object RuntimeKeys {
   }
 
   /** The bytes of all files that the plan reads; None if it reads anything else. */
-  private def bytesOf(plan: LogicalPlan): Option[Long] = plan match {
+  def bytesOf(plan: LogicalPlan): Option[Long] = plan match {
     case FilteredRelation(scan) =>
       ScanPlanner.survivors(scan.table, scan.conjuncts).map(_.bytes)
     case TamisScanRelation(scan)          => Some(scan.decision.kept.bytes)

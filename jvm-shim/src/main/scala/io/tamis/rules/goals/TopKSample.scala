@@ -1,0 +1,97 @@
+package io.tamis.rules.goals
+
+import io.tamis.conf.{Mode, TamisConf}
+import io.tamis.planning.{FileSelection, ScanGoal, ScanPlanner}
+import io.tamis.rules.OptimizedSubquery
+import io.tamis.rules.joins.RuntimeKeys
+import io.tamis.runtime.{AtOrBefore, IfUnanswered, KeyOrder, RuntimeCondition}
+import io.tamis.wire.{ExpressionWriter, TopKGoal}
+import org.apache.spark.sql.catalyst.dsl.plans._
+import org.apache.spark.sql.catalyst.expressions.{Right => _, _}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.internal.SQLConf
+
+/** Reads a few promising files first, so that the rows found there rule out other files of the scan
+  * under ORDER BY with LIMIT n when the query runs.
+  *
+  * A subquery evaluates the plan below the Sort over a sample of the files, and returns the keys T
+  * of its n-th row; none if it has fewer rows. These n rows are rows of the query, too, because the
+  * plan below treats each row of the scan by itself ([[SortedScan]]), and both read the same files
+  * of one listing. So the n-th row of the query is at or before T, and a row of the scan that is
+  * strictly after T is not among the first n. Rows at T stay, because ORDER BY may have more keys.
+  *
+  * If the sample has fewer than n rows, a second subquery reads a larger one. Its scan reads
+  * nothing if the first one has given an answer.
+  */
+final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
+  import sorted.{below, conjuncts, order, relation, table}
+
+  private val orders = order.take(sorted.comparable)
+  private val keys = sorted.keys.take(sorted.comparable)
+  private val orderText = orders
+    .zip(keys)
+    .map { case (o, key) =>
+      ExpressionWriter.sqlOf(o.copy(child = key, sameOrderExpressions = Nil))
+    }
+    .mkString(", ")
+
+  /** What the planner has to know to choose samples; None: the query cannot read any. */
+  def goal: Option[TopKGoal.Sample] = Option.when(isPossible) {
+    TopKGoal.Sample(
+      types(relation.output.filter(isNeeded)),
+      types(relation.output.filter(isSampled)),
+      TamisConf.topKSampleMinSavedMs(SQLConf.get),
+      sorted.isJoined
+    )
+  }
+
+  private def isPossible: Boolean = {
+    val conf = SQLConf.get
+    TamisConf.topKSampleEnabled(conf) && TamisConf.runtimeFiltersEnabled(conf) &&
+    TamisConf.mode(conf) == Mode.Apply && keys.nonEmpty && !plan.isStreaming &&
+    !table.purpose.inRecursion && RuntimeKeys.isRepeatable(below) &&
+    ScanPlanner.hasChoice(table, conjuncts) && isCheap
+  }
+
+  /** Whether everything that a join reads besides the scan is small: a sample reads it once more.
+    */
+  private def isCheap: Boolean = !sorted.isJoined || {
+    val others = below.collectLeaves().filterNot(_ eq relation).map(RuntimeKeys.bytesOf)
+    val limit = SQLConf.get.autoBroadcastJoinThreshold
+    others.forall(_.exists(_ <= limit)) && others.flatten.sum <= limit
+  }
+
+  private def isNeeded(a: Attribute): Boolean =
+    plan.outputSet.contains(a) || plan.exists(_.references.contains(a))
+
+  private def isSampled(a: Attribute): Boolean =
+    (conjuncts ++ keys).exists(_.references.contains(a))
+
+  private def types(columns: Seq[Attribute]): Seq[String] =
+    columns.map(a => ExpressionWriter.typeName(a.dataType))
+
+  /** What the scan of the query receives when these samples have been read. */
+  def conditions(samples: Seq[FileSelection]): Seq[RuntimeCondition] =
+    samples
+      .foldLeft(Seq.empty[Expression])((earlier, files) => earlier :+ lastKeys(files, earlier))
+      .map { last =>
+        val text = s"(among the first $rows by $orderText, known from a sample)"
+        RuntimeCondition(AtOrBefore(keys, orders.map(KeyOrder.of), last, text))
+      }
+
+  /** The keys of the n-th row of a sample, as a struct. */
+  private def lastKeys(files: FileSelection, earlier: Seq[Expression]): Expression = {
+    val unless = earlier.map(answer => RuntimeCondition(IfUnanswered(keys.head, answer)))
+    val goal = ScanGoal.Sample(rows, orderText)
+    val sample = ScanBelow.replaced(below, relation, unless)(_.confined(goal, Right(files)))
+    val named = orders.zipWithIndex.map { case (o, i) => Alias(o.child, s"k$i")() }
+    val columns = named.map(_.toAttribute)
+    val first = Project(named, sample).orderBy(orders.zip(columns).map { case (o, column) =>
+      o.copy(child = column, sameOrderExpressions = Nil)
+    }: _*)
+    val rest = if (rows > 1) first.offset(Literal(rows - 1)) else first
+    val fields = columns.flatMap(c => Seq(Literal(c.name), c))
+    val last = Alias(CreateNamedStruct(fields), "last")()
+    OptimizedSubquery(table.session, Project(Seq(last), rest.limit(Literal(1))))
+  }
+}

@@ -1,0 +1,105 @@
+package io.tamis.runtime
+
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
+import org.apache.spark.sql.types.StructType
+
+/** How ORDER BY sorts one key. */
+final case class KeyOrder(descending: Boolean, nullsFirst: Boolean)
+
+object KeyOrder {
+  def of(order: SortOrder): KeyOrder =
+    KeyOrder(order.direction == Descending, order.nullOrdering == NullsFirst)
+}
+
+/** States that the keys of a row are at or before those of `last` in an ORDER BY, which holds for
+  * every row that affects the result. It only serves to skip files, and evaluates to true for every
+  * row.
+  *
+  * @param last
+  *   a struct with one field per key; NULL: nothing is known, and every row may affect the result
+  * @param text
+  *   the condition for people
+  */
+final case class AtOrBefore(
+    keys: Seq[Expression],
+    orders: Seq[KeyOrder],
+    last: Expression,
+    text: String
+) extends Expression
+    with Predicate
+    with CodegenFallback {
+  override def children: Seq[Expression] = keys :+ last
+  override def nullable: Boolean = false
+  override def eval(input: InternalRow): Any = true
+  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): AtOrBefore =
+    copy(keys = newChildren.init, last = newChildren.last)
+}
+
+object AtOrBefore {
+
+  /** The condition over the keys once `last` is known. Spark's comparisons order values as its
+    * ORDER BY does: NaN is the greatest value, and -0.0 equals 0.0.
+    */
+  def condition(
+      keys: Seq[Expression],
+      orders: Seq[KeyOrder],
+      last: InternalRow,
+      t: StructType
+  ): Expression =
+    keys
+      .zip(orders)
+      .zipWithIndex
+      .map { case ((key, order), i) =>
+        new Position(key, order, Literal(last.get(i, t(i).dataType), t(i).dataType))
+      }
+      // (a, b) is at or before (x, y) if a is before x, or if a is x and b is at or before y
+      .foldRight(Option.empty[Expression]) { (position, rest) =>
+        Some(rest.fold(position.atOrBefore) { later =>
+          Or(position.before, And(EqualNullSafe(position.key, position.value), later))
+        })
+      }
+      .getOrElse(Literal.TrueLiteral)
+
+  /** A value of one key in its order. */
+  private final class Position(val key: Expression, order: KeyOrder, val value: Literal) {
+
+    /** With NULLS FIRST no key is before NULL and only NULL is at NULL. With NULLS LAST every other
+      * key is before NULL.
+      */
+    def atOrBefore: Expression =
+      if (value.value == null) if (order.nullsFirst) IsNull(key) else Literal.TrueLiteral
+      else
+        withNulls(
+          if (order.descending) GreaterThanOrEqual(key, value) else LessThanOrEqual(key, value)
+        )
+
+    def before: Expression =
+      if (value.value == null) if (order.nullsFirst) Literal.FalseLiteral else IsNotNull(key)
+      else withNulls(if (order.descending) GreaterThan(key, value) else LessThan(key, value))
+
+    /** NULLS FIRST: NULL is before every value. NULLS LAST: it is after every value, and then the
+      * comparison is NULL, which is not true.
+      */
+    private def withNulls(e: Expression): Expression =
+      if (order.nullsFirst) Or(IsNull(key), e) else e
+  }
+}
+
+/** States that a scan is needed only if `answer` is NULL. Evaluates to true for every row.
+  *
+  * @param key
+  *   any column of the scan
+  */
+final case class IfUnanswered(key: Expression, answer: Expression)
+    extends BinaryExpression
+    with Predicate
+    with CodegenFallback {
+  override def left: Expression = key
+  override def right: Expression = answer
+  override def nullable: Boolean = false
+  override def eval(input: InternalRow): Any = true
+  override protected def withNewChildrenInternal(l: Expression, r: Expression): IfUnanswered =
+    copy(key = l, answer = r)
+}

@@ -1,0 +1,162 @@
+"""ORDER BY with LIMIT: choose a sample of files whose rows show at run time which files to read.
+
+If a filter decides which rows count, statistics rarely prove that some files hold n rows. But n rows
+of *any* files are enough for a proof once they have been read: if n rows of the sample pass the
+filter and are at or before a position T, then the n-th row of the whole table is at or before T,
+and no file that begins after T is needed (plan.goals.topk has the argument). So the query reads the
+sample first, only its sort keys and the columns of the filter, and uses the n-th key as T. Which
+files are sampled is a guess, and no result depends on it.
+
+The best sample is small and ends early in the sort order: files are taken by their far edge, the
+earliest first, until they are expected to hold `_SAFETY` times n rows that pass (plan.selectivity).
+T is then expected to be no later than the far edge of the last file of the sample, which predicts
+what is left to read. If fewer than n rows of the sample pass, a second, larger sample is read. It
+contains the first, because T has to come from n rows.
+
+A sample pays off only if reading it costs little compared with what it saves. Its cost is limited,
+because it is lost if T rules nothing out. Costs are in nanoseconds of one core.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.evaluation.domain.bounds import Flags
+from tamis.plan.goals.sort_keys import Group, KeyOfFiles, Numbers, SortKey, ranks
+from tamis.plan.goals.topk import Boundary, first_files
+
+__all__ = ["Reading", "reading_costs", "samples"]
+
+Costs = npt.NDArray[np.float64]
+
+#: How many times the rows that are needed a sample is expected to hold.
+_SAFETY: Final = 4
+#: How many times the expected rows of the first sample the second one holds.
+_WIDER: Final = 16
+#: The largest share of the cost of the scan that a sample may cost: of the first, of the second.
+_MOST: Final = (1 / 10, 1 / 20)
+#: The largest share of the cost of the scan that sample and scan together may be expected to cost.
+_PAYS: Final = 1 / 2
+#: Opening a file: metadata, the footer, and its share of a task.
+_OPEN: Final = 3e6
+#: The cost of reading a value of a column.
+_READ_NUMBER: Final = 2.0
+_READ_TEXT: Final = 30.0
+#: The number of rows of a file is guessed from its size if it is not known.
+_BYTES_OF_ROW: Final = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Reading:
+    """The cost of reading each file of the scan: by the query, and as part of a sample."""
+
+    query: Costs
+    sample: Costs
+
+
+def reading_costs(
+    num_records: Numbers,
+    sizes: Numbers,
+    filter_cost: float,
+    columns: Sequence[str],
+    sampled: Sequence[str],
+) -> Reading:
+    """Return the costs of reading.
+
+    Args:
+        num_records: The number of rows of each file, -1 where it is not known.
+        sizes: The size of each file in bytes.
+        filter_cost: The cost of evaluating the filter for a row.
+        columns: The types of the columns that the query reads.
+        sampled: The types of the columns that are read of a sample.
+    """
+    rows = np.where(num_records < 0, sizes // _BYTES_OF_ROW, num_records)
+    return Reading(
+        _OPEN + rows * (filter_cost + _values(columns)),
+        _OPEN + rows * (filter_cost + _values(sampled)),
+    )
+
+
+def _values(types: Sequence[str]) -> float:
+    text = sum(each.startswith(("string", "binary")) for each in types)
+    return _READ_TEXT * text + _READ_NUMBER * (len(types) - text)
+
+
+def samples(
+    rows: int,
+    keys: Sequence[tuple[SortKey, KeyOfFiles]],
+    expected: npt.NDArray[np.float64],
+    reading: Reading,
+    least: float,
+    kept: Flags,
+) -> list[Flags]:
+    """Return the files of the samples to read, one after the other, at most two.
+
+    Args:
+        rows: The number of rows that the query needs.
+        keys: The keys of the ORDER BY in the files of the scan, at least the first one.
+        expected: The number of rows of each file that are expected to pass.
+        reading: The cost of reading each file.
+        least: The cost that a sample has to save.
+        kept: The files that the query reads without a sample.
+
+    Returns:
+        One flag per file for each sample. Empty if a sample is not expected to pay off.
+    """
+    key, first = keys[0]
+    usable = (
+        kept[first.ordinals]
+        & first.far_is_known()
+        & first.may_be[Group.VALUE]
+        & (expected[first.ordinals] > 0)
+    )
+    places = _in_order(keys)
+    places = places[usable[places]]
+    held = np.cumsum(expected[first.ordinals[places]])
+    chosen: list[Flags] = []
+    for times, most in zip((_SAFETY, _SAFETY * _WIDER), _MOST, strict=True):
+        count = int(np.searchsorted(held, rows * times)) + 1
+        if chosen:
+            # as much as the limit allows: more rows than in the first sample are a better chance
+            costs = np.cumsum(reading.sample[first.ordinals[places]])
+            count = min(count, int(np.searchsorted(costs, most * reading.query[kept].sum())))
+            if count <= int(chosen[0].sum()):
+                break
+        if count > len(places):
+            break
+        sample = np.zeros(len(kept), np.bool_)
+        sample[first.ordinals[places[:count]]] = True
+        last = Boundary(Group.VALUE, first.far[int(places[count - 1])], places[:0])
+        left = first_files(replace(key, only=False), first, last, kept)
+        if not _pays(sample, left, most, least, reading, kept):
+            break
+        chosen.append(sample)
+    return chosen
+
+
+def _pays(
+    sample: Flags, left: Flags, most: float, least: float, reading: Reading, kept: Flags
+) -> bool:
+    whole, part = reading.query[kept].sum(), reading.query[left].sum()
+    cost = reading.sample[sample].sum()
+    return bool(
+        cost <= most * whole and cost + part <= _PAYS * whole and whole - part - cost >= least
+    )
+
+
+def _in_order(keys: Sequence[tuple[SortKey, KeyOfFiles]]) -> npt.NDArray[np.intp]:
+    """Return the places of the first key, by the far edges of all keys."""
+    ordinals = keys[0][1].ordinals
+    size = int(ordinals.max()) + 1 if len(ordinals) else 0
+    lines = []
+    for key, of_files in keys:
+        # a file without this key comes last among ties
+        line = np.full(max(size, int(of_files.ordinals.max(initial=-1)) + 1), np.iinfo(np.int64).max)
+        line[of_files.ordinals] = ranks(of_files.far, key.descending)
+        lines.append(line[ordinals])
+    return np.lexsort(lines[::-1])
