@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from tamis.evaluation.domain.bounds import Flags
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, Numbers, SortKey, ranks
-from tamis.plan.goals.topk import Boundary, first_files
+from tamis.plan.goals.topk import Boundary, first_files, placed
 
 __all__ = ["Reading", "reading_costs", "samples"]
 
@@ -108,7 +108,7 @@ def samples(
     Returns:
         One flag per file for each sample. Empty if a sample is not expected to pay off.
     """
-    key, first = keys[0]
+    first = keys[0][1]
     usable = (
         kept[first.ordinals]
         & first.far_is_known()
@@ -131,12 +131,28 @@ def samples(
             break
         sample = np.zeros(len(kept), np.bool_)
         sample[first.ordinals[places[:count]]] = True
-        last = Boundary(Group.VALUE, first.far[int(places[count - 1])], places[:0])
-        left = first_files(replace(key, only=False), first, last, kept)
+        left = _left(keys, sample, kept)
         if not _pays(sample, left, most, least, reading, kept):
             break
         chosen.append(sample)
     return chosen
+
+
+def _left(keys: Sequence[tuple[SortKey, KeyOfFiles]], sample: Flags, kept: Flags) -> Flags:
+    """Return the files that are left if the n-th row is the last one of the sample."""
+    key, of_files = keys[0]
+    places = np.flatnonzero(sample[of_files.ordinals] & of_files.far_is_known())
+    if not len(places):
+        return kept
+    latest = int(places[np.argmax(ranks(of_files.far, key.descending)[places])])
+    last = Boundary(Group.VALUE, of_files.far[latest], places[:0])
+    left = first_files(replace(key, only=False), of_files, last, kept)
+    if len(keys) == 1 or not of_files.all_at(last.value)[places].all():
+        return left
+    where = placed(key, of_files, last)
+    tied = np.zeros(len(kept), np.bool_)
+    tied[of_files.ordinals[where.at & ~where.before]] = True
+    return left & (~tied | _left(keys[1:], sample, kept))
 
 
 def _pays(

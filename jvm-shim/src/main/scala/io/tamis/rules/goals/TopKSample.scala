@@ -4,11 +4,12 @@ import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.planning.{FileSelection, ScanGoal, ScanPlanner}
 import io.tamis.rules.OptimizedSubquery
 import io.tamis.rules.joins.RuntimeKeys
+import io.tamis.rules.relations.TamisScanRelation
 import io.tamis.runtime.{AtOrBefore, IfUnanswered, KeyOrder, RuntimeCondition}
 import io.tamis.wire.{ExpressionWriter, TopKGoal}
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions.{Right => _, _}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
 import org.apache.spark.sql.internal.SQLConf
 
 /** Reads a few promising files first, so that the rows found there rule out other files of the scan
@@ -34,6 +35,20 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
       ExpressionWriter.sqlOf(o.copy(child = key, sameOrderExpressions = Nil))
     }
     .mkString(", ")
+
+  /** If no row with NULL passes the filter, it does not matter where NULL is, and files with NULLs
+    * are not needed for them.
+    */
+  private val places = orders.zip(keys).map { case (o, key) =>
+    val passesNull = key.nullable && !conjuncts.exists {
+      case IsNotNull(e) => e.semanticEquals(key)
+      case _            => false
+    }
+    val order = KeyOrder.of(o)
+    order.copy(nullsFirst = order.nullsFirst && passesNull)
+  }
+
+  private val sampleGoal = ScanGoal.Sample(rows.toLong, orderText)
 
   /** What the planner has to know to choose samples; None: the query cannot read any. */
   def goal: Option[TopKGoal.Sample] = Option.when(isPossible) {
@@ -76,14 +91,12 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
       .foldLeft(Seq.empty[Expression])((earlier, files) => earlier :+ lastKeys(files, earlier))
       .map { last =>
         val text = s"(among the first $rows by $orderText, known from a sample)"
-        RuntimeCondition(AtOrBefore(keys, orders.map(KeyOrder.of), last, text))
+        RuntimeCondition(AtOrBefore(keys, places, last, text))
       }
 
   /** The keys of the n-th row of a sample, as a struct. */
   private def lastKeys(files: FileSelection, earlier: Seq[Expression]): Expression = {
-    val unless = earlier.map(answer => RuntimeCondition(IfUnanswered(keys.head, answer)))
-    val goal = ScanGoal.Sample(rows, orderText)
-    val sample = ScanBelow.replaced(below, relation, unless)(_.confined(goal, Right(files)))
+    val sample = ScanBelow.replaced(below, relation)(_.confined(sampleGoal, Right(files)))
     val named = orders.zipWithIndex.map { case (o, i) => Alias(o.child, s"k$i")() }
     val columns = named.map(_.toAttribute)
     val first = Project(named, sample).orderBy(orders.zip(columns).map { case (o, column) =>
@@ -92,6 +105,22 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
     val rest = if (rows > 1) first.offset(Literal(rows - 1)) else first
     val fields = columns.flatMap(c => Seq(Literal(c.name), c))
     val last = Alias(CreateNamedStruct(fields), "last")()
-    OptimizedSubquery(table.session, Project(Seq(last), rest.limit(Literal(1))))
+    val plan = Project(Seq(last), rest.limit(Literal(1)))
+    OptimizedSubquery.of(unless(earlier, OptimizedSubquery.optimized(table.session, plan)))
   }
+
+  /** The plan, whose sample is read only if the earlier samples have given no answer. Added to the
+    * optimized plan, because optimizing an earlier subquery again may change it, and Spark would
+    * run both.
+    */
+  private def unless(earlier: Seq[Expression], optimized: LogicalPlan): LogicalPlan =
+    if (earlier.isEmpty) optimized
+    else
+      optimized.transformUp {
+        case built @ TamisScanRelation(scan)
+            if scan.table.purpose.goals.exists(_.goal == sampleGoal) =>
+          val conditions =
+            earlier.map(answer => RuntimeCondition(IfUnanswered(built.output.head, answer)))
+          Filter(conditions.reduce[Expression](And(_, _)), built)
+      }
 }
