@@ -49,6 +49,7 @@ SETTINGS: dict[str, list[str]] = {
     "spark.sql.legacy.bucketedTableScan.outputOrdering": ["true", "false"],
     "spark.sql.sources.useV1SourceList": ["", "orc,csv,json"],
     "spark.sql.shuffle.partitions": [*["1"] * 7, "3"],
+    "spark.tamis.topK.sample.minSaved": ["0ms", "0ms", "100ms"],
     "spark.tamis.residualSplit.minSaved": ["0ms", "0ms", "200ms"],
     "spark.tamis.index.auto": ["off", "off", "footers"],
     "spark.tamis.partitionGroups.minSize": ["0b", "0b", "1m"],

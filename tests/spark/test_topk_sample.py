@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -39,8 +39,8 @@ def sorted_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFa
 
 @pytest.fixture
 def rows(spark: SparkSession, sorted_path: str) -> SparkSession:
-    """Return the session with the view `t`, where the smallest gain is enough."""
-    spark.conf.set("spark.tamis.topK.sample.minSaved", "0ms")
+    """Return the session with the view `t`, where a small gain is enough."""
+    spark.conf.set("spark.tamis.topK.sample.minSaved", "1ms")
     read_parquet(spark, sorted_path).createOrReplaceTempView("t")
     spark.sql(
         "CREATE OR REPLACE TEMP VIEW dims AS "
@@ -77,7 +77,7 @@ SAMPLED: list[tuple[str, list[int], list[int]]] = [
     ("SELECT id FROM t WHERE mode = '3' ORDER BY price DESC, id LIMIT 10", [1, 0], [1]),
     ("SELECT id FROM t WHERE mode = '3' ORDER BY name, id LIMIT 10", [1, 0], [1]),
     ("SELECT name AS n FROM t WHERE mode = '3' ORDER BY n LIMIT 1", [1, 0], [1]),
-    ("SELECT id FROM t WHERE mode = '3' ORDER BY id LIMIT 10 OFFSET 5", [1, 0], [1]),
+    ("SELECT id FROM t WHERE mode = '3' ORDER BY id LIMIT 10 OFFSET 5", [2, 0], [1]),
     ("SELECT id FROM t WHERE mode = '3' ORDER BY -id LIMIT 10", [1, 0], [1]),
     ("SELECT id FROM t WHERE mode = '3' ORDER BY year(day), id LIMIT 10", [1, 0], [1]),
     ("SELECT id FROM t WHERE mode = '3' ORDER BY item.a LIMIT 10", [1, 0], [1]),
@@ -85,37 +85,49 @@ SAMPLED: list[tuple[str, list[int], list[int]]] = [
     ("SELECT id FROM t WHERE mode = '3' ORDER BY `odd ``na.me` LIMIT 10", [1, 0], [1]),
     ("SELECT id, x FROM t WHERE mode = '3' ORDER BY x, id LIMIT 10", [1, 0], [1]),
     # NaN is the greatest value
-    ("SELECT id, x FROM t WHERE mode >= '0' ORDER BY x DESC, id LIMIT 3", [1, 0], [2]),
+    ("SELECT id, x FROM t WHERE mode = '3' ORDER BY x DESC, id LIMIT 3", [1, 0], [2]),
     # NULLs in every file
-    ("SELECT id, some FROM t WHERE mode = '3' ORDER BY some, id LIMIT 10", [], [40]),
+    ("SELECT id, some FROM t WHERE mode = '3' ORDER BY some, id LIMIT 10", [], [100]),
     ("SELECT id, some FROM t WHERE mode = '3' ORDER BY some DESC, id LIMIT 10", [1, 0], [1]),
     ("SELECT id, some FROM t WHERE mode = '3' ORDER BY some NULLS LAST, id LIMIT 9", [1, 0], [1]),
-    ("SELECT id, some FROM t WHERE mode = '3' AND some > 0 ORDER BY some LIMIT 9", [1, 0], [1]),
+    ("SELECT id, some FROM t WHERE mode = '3' AND some > 0 ORDER BY some LIMIT 9", [3, 0], [1]),
     # ties of the first key
     ("SELECT half, id FROM t WHERE mode = '3' ORDER BY half, id LIMIT 10", [1, 0], [1]),
     ("SELECT half, id FROM t WHERE mode = '3' ORDER BY half DESC, id DESC LIMIT 10", [1, 0], [1]),
     # the second sample gives the answer
-    ("SELECT id FROM t WHERE spread = 3 ORDER BY id LIMIT 3", [1, 2], [3]),
+    ("SELECT id FROM t WHERE spread = 3 ORDER BY id LIMIT 3", [1, 5], [2]),
     # no sample has enough rows
-    ("SELECT id FROM t WHERE spread = 3 AND mode = '3' ORDER BY id LIMIT 9", [1, 2], [40]),
+    ("SELECT id FROM t WHERE spread = 3 AND mode = '3' ORDER BY id LIMIT 2", [4, 5], [100]),
     # statistics are enough
     ("SELECT id FROM t WHERE id > 500 ORDER BY id LIMIT 10", [], [2]),
     # every file may hold one of the first rows
-    ("SELECT id FROM t WHERE mode = '3' ORDER BY spread LIMIT 3", [], [40]),
+    ("SELECT id FROM t WHERE mode = '3' ORDER BY spread, id LIMIT 3", [], [100]),
     # not repeatable, or not on the scan
-    ("SELECT id FROM t WHERE mode = '3' AND monotonically_increasing_id() >= 0 ORDER BY id LIMIT 10", [], [40]),
+    (
+        "SELECT id FROM t WHERE mode = '3' AND monotonically_increasing_id() >= 0 ORDER BY id LIMIT 10",
+        [],
+        [40],
+    ),
     ("SELECT id FROM t WHERE mode = (SELECT max(m) FROM dims) ORDER BY id LIMIT 3", [1, 0], [1]),
-    ("SELECT DISTINCT id FROM t WHERE mode = '3' ORDER BY id LIMIT 10", [], [40]),
+    ("SELECT DISTINCT id FROM t WHERE mode = '3' ORDER BY id LIMIT 10", [], [100]),
     # joins
     ("SELECT id, n FROM t JOIN dims ON mode = m ORDER BY id LIMIT 10", [1, 0], [1]),
-    ("SELECT id, n FROM t JOIN dims ON mode = m WHERE n > 2 ORDER BY id DESC, n LIMIT 9", [1, 0], [1]),
+    (
+        "SELECT id, n FROM t JOIN dims ON mode = m WHERE n > 2 ORDER BY id DESC, n LIMIT 9",
+        [1, 0],
+        [1],
+    ),
     ("SELECT id, n FROM t LEFT JOIN dims ON mode = m ORDER BY id DESC LIMIT 10", [1, 0], [1]),
     ("SELECT id, n FROM dims RIGHT JOIN t ON mode = m ORDER BY id DESC, n LIMIT 10", [1, 0], [1]),
     ("SELECT id FROM t LEFT SEMI JOIN dims ON mode = m ORDER BY id LIMIT 10", [1, 0], [1]),
     ("SELECT id FROM t LEFT ANTI JOIN dims ON mode = m ORDER BY id LIMIT 10", [1, 0], [1]),
-    ("SELECT id, n FROM t RIGHT JOIN dims ON mode = m ORDER BY id NULLS LAST, n LIMIT 10", [], [40]),
-    ("SELECT id, n FROM t FULL JOIN dims ON mode = m ORDER BY id DESC LIMIT 10", [], [40]),
-    ("SELECT id, n FROM t JOIN dims ON mode = m ORDER BY n, id LIMIT 10", [], [40]),
+    (
+        "SELECT id, n FROM t RIGHT JOIN dims ON mode = m ORDER BY id NULLS LAST, n LIMIT 10",
+        [],
+        [40],
+    ),
+    ("SELECT id, n FROM t FULL JOIN dims ON mode = m ORDER BY id DESC LIMIT 10", [], [100]),
+    ("SELECT id, n FROM t JOIN dims ON mode = m ORDER BY n, id LIMIT 10", [], [100]),
 ]
 
 

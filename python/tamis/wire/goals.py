@@ -277,10 +277,5 @@ Goal: TypeAlias = (
     LimitGoal | TopKGoal | SplitGoal | JoinGoal | ClusteredGoal | AggregateGoal | FactsGoal
 )
 GoalAnswer: TypeAlias = (
-    FilesAnswer
-    | SampledAnswer
-    | ClusteredAnswer
-    | AggregateAnswer
-    | FactsAnswer
-    | NothingAnswer
+    FilesAnswer | SampledAnswer | ClusteredAnswer | AggregateAnswer | FactsAnswer | NothingAnswer
 )

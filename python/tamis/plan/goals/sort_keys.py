@@ -119,7 +119,7 @@ class KeyOfFiles:
         may_be_before = self._stand(self.near, "", boundary, unknown=True)
         far = self._stand(self.far, "_equal", boundary, unknown=False) & self.far_is_known()
         only_values = (self.nulls == 0) & ~self.may_be[Group.NAN]
-        return near & ~may_be_before & far & only_values
+        return np.asarray(near & ~may_be_before & far & only_values)
 
     def may_stand(self, before: bool, boundary: Any) -> Flags:
         """Return where an ordinary value may be before the boundary, or at it unless `before`."""

@@ -176,9 +176,7 @@ def surely_before(
     return rows
 
 
-def _total(
-    file_keys: KeyOfFiles, matching: Flags, num_records: npt.NDArray[np.int64]
-) -> Numbers:
+def _total(file_keys: KeyOfFiles, matching: Flags, num_records: npt.NDArray[np.int64]) -> Numbers:
     return np.where(matching[file_keys.ordinals], num_records[file_keys.ordinals], -1)
 
 

@@ -1,9 +1,9 @@
 """ORDER BY with LIMIT: choose a sample of files whose rows show at run time which files to read.
 
-If a filter decides which rows count, statistics rarely prove that some files hold n rows. But n rows
-of *any* files are enough for a proof once they have been read: if n rows of the sample pass the
-filter and are at or before a position T, then the n-th row of the whole table is at or before T,
-and no file that begins after T is needed (plan.goals.topk has the argument). So the query reads the
+If a filter decides which rows count, statistics rarely prove that some files hold n rows. But n
+rows of *any* files are enough for a proof once they have been read: if n rows of the sample pass
+the filter and are at or before a position T, then the n-th row of the whole table is at or before
+T, and no file that begins after T is needed (plan.goals.topk has the argument). So the query reads the
 sample first, only its sort keys and the columns of the filter, and uses the n-th key as T. Which
 files are sampled is a guess, and no result depends on it.
 
@@ -102,7 +102,8 @@ def samples(
         keys: The keys of the ORDER BY in the files of the scan, at least the first one.
         expected: The number of rows of each file that are expected to pass.
         reading: The cost of reading each file.
-        least: The cost that a sample has to save.
+        least: The cost that a sample has to save. 0 stands for reading a sample wherever it may
+            rule out a file, whatever it costs.
         kept: The files that the query reads without a sample.
 
     Returns:
@@ -115,19 +116,18 @@ def samples(
         & first.may_be[Group.VALUE]
         & (expected[first.ordinals] > 0)
     )
-    places = _in_order(keys)
+    places = _in_order(keys, len(kept))
     places = places[usable[places]]
     held = np.cumsum(expected[first.ordinals[places]])
     chosen: list[Flags] = []
     for times, most in zip((_SAFETY, _SAFETY * _WIDER), _MOST, strict=True):
         count = int(np.searchsorted(held, rows * times)) + 1
-        if chosen:
+        if chosen and least > 0:
             # as much as the limit allows: more rows than in the first sample are a better chance
             costs = np.cumsum(reading.sample[first.ordinals[places]])
             count = min(count, int(np.searchsorted(costs, most * reading.query[kept].sum())))
-            if count <= int(chosen[0].sum()):
-                break
-        if count > len(places):
+        count = min(count, len(places)) if chosen or least == 0 else count
+        if count > len(places) or (chosen and count <= int(chosen[0].sum())):
             break
         sample = np.zeros(len(kept), np.bool_)
         sample[first.ordinals[places[:count]]] = True
@@ -158,6 +158,8 @@ def _left(keys: Sequence[tuple[SortKey, KeyOfFiles]], sample: Flags, kept: Flags
 def _pays(
     sample: Flags, left: Flags, most: float, least: float, reading: Reading, kept: Flags
 ) -> bool:
+    if least == 0:
+        return bool(left.sum() < kept.sum())
     whole, part = reading.query[kept].sum(), reading.query[left].sum()
     cost = reading.sample[sample].sum()
     return bool(
@@ -165,14 +167,13 @@ def _pays(
     )
 
 
-def _in_order(keys: Sequence[tuple[SortKey, KeyOfFiles]]) -> npt.NDArray[np.intp]:
+def _in_order(keys: Sequence[tuple[SortKey, KeyOfFiles]], files: int) -> npt.NDArray[np.intp]:
     """Return the places of the first key, by the far edges of all keys."""
     ordinals = keys[0][1].ordinals
-    size = int(ordinals.max()) + 1 if len(ordinals) else 0
     lines = []
     for key, of_files in keys:
         # a file without this key comes last among ties
-        line = np.full(max(size, int(of_files.ordinals.max(initial=-1)) + 1), np.iinfo(np.int64).max)
+        line = np.full(files, np.iinfo(np.int64).max)
         line[of_files.ordinals] = ranks(of_files.far, key.descending)
         lines.append(line[ordinals])
     return np.lexsort(lines[::-1])

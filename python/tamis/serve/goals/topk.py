@@ -50,9 +50,7 @@ def answer_topk(goal: TopKGoal, context: GoalContext) -> GoalAnswer:
         every = [(keys[0], first), *_others(keys[1:], key_of, kept)]
         chosen = _samples(goal.rows, goal.sample, every, matching, files, context)
         if chosen:
-            return SampledAnswer(
-                encode_kept(files), until, [encode_kept(each) for each in chosen]
-            )
+            return SampledAnswer(encode_kept(files), until, [encode_kept(each) for each in chosen])
     if found is None:
         return nothing("TOPK_NOT_COVERED", key=name, rows=goal.rows)
     if files.sum() == kept.sum() > 1:
