@@ -3,9 +3,9 @@
 If a filter decides which rows count, statistics rarely prove that some files hold n rows. But n
 rows of *any* files are enough for a proof once they have been read: if n rows of the sample pass
 the filter and are at or before a position T, then the n-th row of the whole table is at or before
-T, and no file that begins after T is needed (plan.goals.topk has the argument). So the query reads the
-sample first, only its sort keys and the columns of the filter, and uses the n-th key as T. Which
-files are sampled is a guess, and no result depends on it.
+T, and no file that begins after T is needed (plan.goals.topk has the argument). So the query reads
+the sample first, only its sort keys and the columns of the filter, and uses the n-th key as T.
+Which files are sampled is a guess, and no result depends on it.
 
 The best sample is small and ends early in the sort order: files are taken by their far edge, the
 earliest first, until they are expected to hold `_SAFETY` times n rows that pass (plan.selectivity).
