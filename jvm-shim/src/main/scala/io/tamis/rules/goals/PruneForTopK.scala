@@ -81,7 +81,9 @@ object PruneForTopK extends GoalRule {
         val listing = goalAnswer.asked.listing
         GoalReader.first(goalAnswer.answer, listing.size, withoutIds(key), goal).map(listing -> _)
       } match {
-      case Right((listing, found)) =>
+      // the files that statistics choose hold the first rows of the scan, not of the join
+      case Right((_, found)) if sorted.isJoined && found.samples.isEmpty => plan
+      case Right((listing, found))                                       =>
         def selected(files: BitSet) = FileSelection.of(listing, files)
         val implied = found.until.toSeq.filterNot(isOnPartitions(_, table))
         val conditions = sample.conditions(found.samples.map(selected))

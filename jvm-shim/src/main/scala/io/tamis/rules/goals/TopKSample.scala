@@ -63,7 +63,8 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
   private def isPossible: Boolean = {
     val conf = SQLConf.get
     TamisConf.topKSampleEnabled(conf) && TamisConf.runtimeFiltersEnabled(conf) &&
-    TamisConf.mode(conf) == Mode.Apply && keys.nonEmpty && !plan.isStreaming &&
+    TamisConf.mode(conf) == Mode.Apply && keys.nonEmpty && rows <= TopKSample.MostRows &&
+    !plan.isStreaming &&
     !table.purpose.inRecursion && RuntimeKeys.isRepeatable(below) &&
     ScanPlanner.hasChoice(table, conjuncts) && isCheap
   }
@@ -123,4 +124,10 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
             earlier.map(answer => RuntimeCondition(IfUnanswered(built.output.head, answer)))
           Filter(conditions.reduce[Expression](And(_, _)), built)
       }
+}
+
+object TopKSample {
+
+  /** For more rows, sorting a sample takes longer than most scans. */
+  private val MostRows = 10000
 }

@@ -41,7 +41,9 @@ class PruneForTopKSuite extends PlanSuite {
       "SELECT k FROM t WHERE rand() > 0.5D ORDER BY k LIMIT 3",
       "SELECT k FROM t WHERE k > (SELECT max(v) FROM u) ORDER BY k LIMIT 3",
       "SELECT v, max(k) FROM t GROUP BY v ORDER BY v LIMIT 3",
-      "SELECT t.k FROM t JOIN u ON t.k = u.k ORDER BY t.k LIMIT 3",
+      "SELECT t.k FROM t FULL JOIN u ON t.k = u.k ORDER BY t.k LIMIT 3",
+      "SELECT t.k FROM t JOIN u ON t.k = u.k ORDER BY t.k + u.v LIMIT 3",
+      "SELECT u.k FROM t LEFT JOIN u ON t.k = u.k ORDER BY u.k LIMIT 3",
       "SELECT k FROM t UNION ALL SELECT k FROM u ORDER BY k LIMIT 3"
     )
   }
