@@ -216,3 +216,12 @@ def test_delta_without_its_data_skipping(formats: Statements) -> None:
     skipping = "spark.databricks.delta.stats.skipping"
     query = f"SELECT * FROM {name} WHERE id + 0 < 150"
     assert formats.same(query, **{skipping: "false"}).warnings == []
+
+
+def test_orders_under_a_filter_read_a_sample_first(formats: Statements) -> None:
+    name = table(formats, "sampled", files=8)
+    confs = {"spark.tamis.topK.sample.minSaved": "0ms"}
+    answer = formats.same(f"SELECT * FROM {name} WHERE k = 3 ORDER BY d DESC, id LIMIT 5", **confs)
+    goals = [scan["goals"][0]["goal"] for scan in answer.scans]
+    assert [goal.partition(" ")[0] for goal in goals] == ["first", "sample", "sample"]
+    assert answer.scans[0]["files_read"] == 1

@@ -432,6 +432,15 @@ def sorted_and_filtered(w: World) -> Any:
     return statement, lambda: w.table(by="k", index={})
 
 
+@case("TOPK_SAMPLE_TOO_SMALL")
+def sampled_in_vain(w: World) -> Any:
+    w.table(index={})
+    w.set("spark.tamis.topK.sample.minSaved", "0ms")
+    statement = "SELECT id FROM t WHERE tag = 'Tag44' ORDER BY id LIMIT 5"
+    assert w.spark.sql(statement).collect() == []
+    return statement, lambda: w.index(columns={"tag": "values"})
+
+
 @case("TOPK_MAY_BE_NAN")
 def sorted_by_doubles(w: World) -> Any:
     w.table(index={})

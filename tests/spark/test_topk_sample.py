@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -97,7 +98,7 @@ SAMPLED: list[tuple[str, list[int], list[int]]] = [
     # the second sample gives the answer
     ("SELECT id FROM t WHERE spread = 3 ORDER BY id LIMIT 3", [1, 5], [2]),
     # no sample has enough rows
-    ("SELECT id FROM t WHERE spread = 3 AND mode = '3' ORDER BY id LIMIT 2", [4, 5], [100]),
+    ("SELECT id FROM t WHERE name LIKE '%4444%3' ORDER BY id DESC LIMIT 2", [1, 5], [100]),
     # statistics are enough
     ("SELECT id FROM t WHERE id > 500 ORDER BY id LIMIT 10", [], [2]),
     # every file may hold one of the first rows
@@ -106,9 +107,9 @@ SAMPLED: list[tuple[str, list[int], list[int]]] = [
     (
         "SELECT id FROM t WHERE mode = '3' AND monotonically_increasing_id() >= 0 ORDER BY id LIMIT 10",
         [],
-        [40],
+        [100],
     ),
-    ("SELECT id FROM t WHERE mode = (SELECT max(m) FROM dims) ORDER BY id LIMIT 3", [1, 0], [1]),
+    ("SELECT id FROM t WHERE mode = (SELECT max(m) FROM dims) ORDER BY id LIMIT 3", [], [100]),
     ("SELECT DISTINCT id FROM t WHERE mode = '3' ORDER BY id LIMIT 10", [], [100]),
     # joins
     ("SELECT id, n FROM t JOIN dims ON mode = m ORDER BY id LIMIT 10", [1, 0], [1]),
@@ -124,7 +125,7 @@ SAMPLED: list[tuple[str, list[int], list[int]]] = [
     (
         "SELECT id, n FROM t RIGHT JOIN dims ON mode = m ORDER BY id NULLS LAST, n LIMIT 10",
         [],
-        [40],
+        [100],
     ),
     ("SELECT id, n FROM t FULL JOIN dims ON mode = m ORDER BY id DESC LIMIT 10", [], [100]),
     ("SELECT id, n FROM t JOIN dims ON mode = m ORDER BY n, id LIMIT 10", [], [100]),
@@ -139,3 +140,153 @@ def test_sample_rules_out_files(
 ) -> None:
     frame = compared(rows, statement)
     assert files_read(frame) == {"samples": samples, "scans": opened}
+
+
+ROWS_OF_MODE = "SELECT id FROM t WHERE mode = '3' ORDER BY id DESC LIMIT 10"
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"spark.sql.adaptive.enabled": "false"},
+        {"spark.sql.adaptive.enabled": "false", "spark.sql.execution.reuseSubquery": "false"},
+        {"spark.sql.execution.reuseSubquery": "false"},
+        {"spark.sql.exchange.reuse": "false"},
+        {"spark.sql.parquet.enableVectorizedReader": "false"},
+        {"spark.sql.execution.topKSortFallbackThreshold": "1"},
+        {"spark.sql.ansi.enabled": "false"},
+        {"spark.sql.cbo.enabled": "true"},
+    ],
+    ids=str,
+)
+def test_samples_in_other_execution_modes(rows: SparkSession, settings: dict[str, str]) -> None:
+    for name, value in settings.items():
+        rows.conf.set(name, value)
+    read = files_read(compared(rows, ROWS_OF_MODE))
+    assert (read["samples"][0], read["scans"]) == (1, [1])
+    # the second sample answers
+    rare = "SELECT id, name FROM t WHERE spread = 3 ORDER BY id LIMIT 3"
+    assert files_read(compared(rows, rare))["scans"] == [2]
+
+
+# statement, files that scans other than samples open
+POSITIONS = [
+    (f"SELECT count(*) FROM t WHERE id IN ({ROWS_OF_MODE})", [1, 1]),
+    (f"SELECT max(id) FROM ({ROWS_OF_MODE})", [1]),
+    (f"SELECT a.id FROM ({ROWS_OF_MODE}) a JOIN ({ROWS_OF_MODE}) b USING (id) ORDER BY 1", [1]),
+    (f"({ROWS_OF_MODE}) UNION ALL (SELECT id FROM t WHERE mode = '4' ORDER BY id LIMIT 2)", [1, 1]),
+    (f"WITH c AS ({ROWS_OF_MODE}) SELECT * FROM c WHERE id > 3 ORDER BY id", [1]),
+    ("SELECT (SELECT id FROM t WHERE mode = '3' ORDER BY id DESC LIMIT 1) FROM range(1)", [1]),
+    (
+        "SELECT * FROM (SELECT id, rank() OVER (ORDER BY id) r FROM t WHERE mode = '3') WHERE r < 4",
+        [100],
+    ),
+]
+
+
+@pytest.mark.parametrize(("statement", "opened"), POSITIONS, ids=[each for each, _ in POSITIONS])
+def test_samples_in_other_places_of_a_plan(
+    rows: SparkSession, statement: str, opened: list[int]
+) -> None:
+    read = files_read(compared(rows, statement))
+    assert sorted(set(read["scans"])) == sorted(set(opened))
+
+
+def test_no_sample_where_a_filter_may_raise(rows: SparkSession) -> None:
+    """Plain Spark evaluates the filter on the rows of every file."""
+    rows.conf.set("spark.sql.ansi.enabled", "true")
+    statement = (
+        "SELECT id FROM t WHERE 1000 / (id - {}) <> 7.5 AND mode = '3' ORDER BY id DESC LIMIT 3"
+    )
+    for enabled in ("false", "true"):
+        rows.conf.set("spark.tamis.enabled", enabled)
+        with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+            rows.sql(statement.format(5)).collect()
+    # statistics show that no row raises
+    assert files_read(compared(rows, statement.format("100000"))) == {
+        "samples": [1, 0],
+        "scans": [1],
+    }
+
+
+def test_a_sample_that_was_too_small_is_not_read_again(rows: SparkSession) -> None:
+    statement = "SELECT name FROM t WHERE name LIKE '%55556%7' ORDER BY id LIMIT 3"
+    assert files_read(compared(rows, statement)) == {"samples": [1, 5], "scans": [100]}
+    frame = compared(rows, statement)
+    assert files_read(frame) == {"samples": [], "scans": [100]}
+    assert scans(frame)[0]["goals"][0]["reason"]["code"] == "TOPK_SAMPLE_TOO_SMALL"
+    # other rows may be found
+    assert files_read(compared(rows, statement.replace("LIMIT 3", "LIMIT 2")))["samples"] == [1, 5]
+
+
+def test_conf_turns_samples_off(rows: SparkSession) -> None:
+    rows.conf.set("spark.tamis.topK.sample.enabled", "false")
+    assert files_read(compared(rows, ROWS_OF_MODE)) == {"samples": [], "scans": [100]}
+
+
+def test_small_gains_are_left(rows: SparkSession) -> None:
+    rows.conf.unset("spark.tamis.topK.sample.minSaved")
+    rows.conf.set("spark.tamis.topK.sample.minSaved", "10s")
+    assert files_read(compared(rows, ROWS_OF_MODE)) == {"samples": [], "scans": [100]}
+
+
+def test_explanations_name_the_sample(rows: SparkSession) -> None:
+    frame = compared(rows, ROWS_OF_MODE)
+    text = str(tamis.explain(frame))
+    assert "(among the first 10 by id DESC NULLS LAST, known from a sample)" in text
+    assert "goal        sample for the first 10 by id DESC NULLS LAST" in text
+    assert "1 of 100 files were read after run-time filters" in text
+    assert "(an earlier sample has too few rows)" in text
+
+
+def test_a_frame_runs_again_and_is_cached(rows: SparkSession) -> None:
+    frame = rows.sql(ROWS_OF_MODE)
+    assert frame.collect() == frame.collect()
+    cached = rows.sql(ROWS_OF_MODE).cache()
+    assert cached.collect() == frame.collect()
+    assert rows.table("t").where("mode = '3'").count() > 10
+    cached.unpersist()
+
+
+def test_files_that_no_index_describes_stay(spark: SparkSession, folder: str) -> None:
+    spark.conf.set("spark.tamis.topK.sample.minSaved", "0ms")
+    spark.conf.set("spark.tamis.index.auto", "off")
+    path = f"{folder}/t"
+    frame = spark.range(10_000).selectExpr("id", "hash(id) % 7 AS k")
+    frame.repartitionByRange(20, "id").write.parquet(path)
+    tamis.index(spark, path).build()
+    frame.selectExpr("id + 5000 AS id", "k").coalesce(1).write.mode("append").parquet(path)
+    read_parquet(spark, path).createOrReplaceTempView("t")
+    frame = compared(spark, "SELECT id FROM t WHERE k = 3 ORDER BY id DESC LIMIT 5")
+    read = files_read(frame)
+    assert read["samples"][0] == 1
+    assert 2 <= read["scans"][0] < 21  # the last indexed file, and the one that is not indexed
+
+
+def test_a_missing_file_of_the_sample_raises_as_in_spark(spark: SparkSession, folder: str) -> None:
+    spark.conf.set("spark.tamis.topK.sample.minSaved", "0ms")
+    path = f"{folder}/t"
+    spark.range(1000).selectExpr("id", "id % 7 AS k").repartitionByRange(20, "id").write.parquet(
+        path
+    )
+    tamis.index(spark, path).build()
+    statement = "SELECT id FROM t WHERE k = 3 ORDER BY id LIMIT 5"
+    read_parquet(spark, path).createOrReplaceTempView("t")
+    assert files_read(compared(spark, statement))["scans"] == [1]
+    frame = spark.sql(statement)
+    frame.explain()  # planned, and the files are listed
+    min(Path(path).glob("part-*.parquet")).unlink()
+    with pytest.raises(Exception, match=r"FILE_NOT_EXIST|does not exist"):
+        frame.collect()
+
+
+def test_partition_values_are_ruled_out(spark: SparkSession, folder: str) -> None:
+    spark.conf.set("spark.tamis.topK.sample.minSaved", "0ms")
+    frame = spark.range(3000).selectExpr("id", "hash(id) % 5 AS k", "id DIV 100 AS `P q`")
+    frame.repartition(1).write.partitionBy("P q").parquet(f"{folder}/t")
+    tamis.index(spark, f"{folder}/t").build()
+    read_parquet(spark, f"{folder}/t").createOrReplaceTempView("parts")
+    for order in ("`p Q` DESC, id", "`p Q`, id DESC", "id DESC", "`p Q` + 1, id"):
+        frame = compared(spark, f"SELECT id FROM parts WHERE k = 3 ORDER BY {order} LIMIT 5")
+        read = files_read(frame)
+        assert (read["samples"][0], read["scans"]) == (2, [1]) or read["scans"] == [1]

@@ -40,6 +40,8 @@ _SAFETY: Final = 4
 _WIDER: Final = 16
 #: The largest share of the cost of the scan that a sample may cost: of the first, of the second.
 _MOST: Final = (1 / 10, 1 / 20)
+#: How many times `least` a sample has to save. The second one is rarely needed.
+_TIMES_LEAST: Final = (1, 5)
 #: The largest share of the cost of the scan that sample and scan together may be expected to cost.
 _PAYS: Final = 1 / 2
 #: Opening a file: metadata, the footer, and its share of a task.
@@ -120,7 +122,8 @@ def samples(
     places = places[usable[places]]
     held = np.cumsum(expected[first.ordinals[places]])
     chosen: list[Flags] = []
-    for times, most in zip((_SAFETY, _SAFETY * _WIDER), _MOST, strict=True):
+    sizes = (_SAFETY, _SAFETY * _WIDER)
+    for times, most, saves in zip(sizes, _MOST, _TIMES_LEAST, strict=True):
         count = int(np.searchsorted(held, rows * times)) + 1
         if chosen and least > 0:
             # as much as the limit allows: more rows than in the first sample are a better chance
@@ -132,7 +135,7 @@ def samples(
         sample = np.zeros(len(kept), np.bool_)
         sample[first.ordinals[places[:count]]] = True
         left = _left(keys, sample, kept)
-        if not _pays(sample, left, most, least, reading, kept):
+        if not _pays(sample, left, most, least * saves, reading, kept):
             break
         chosen.append(sample)
     return chosen

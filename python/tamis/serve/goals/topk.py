@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.evaluation.domain.bounds import Flags
-from tamis.expr.nodes import type_of
+from tamis.expr.nodes import Column, type_of
 from tamis.expr.sql import to_sql
 from tamis.plan.cost import row_cost
 from tamis.plan.goals.file_keys import constant_of_edge, key_of_files, matching_files
@@ -95,7 +95,7 @@ def _samples(
         return []
     share = 1.0
     for each in conjuncts:
-        share *= share_that_passes(each)
+        share *= share_that_passes(each, lambda column: _distinct(column, files, context))
     if sample.only:
         share *= _JOINED
     num_records: npt.NDArray[np.int64] = scan.num_records
@@ -108,6 +108,23 @@ def _samples(
         sample.sampled,
     )
     return samples(rows, keys, expected, reading, sample.least * 1e6, files)
+
+
+def _distinct(column: Column, kept: Flags, context: GoalContext) -> float | None:
+    """Return how many values a typical file can have of a column of whole numbers or days.
+
+    No more than its rows, and no more than there are from its lower to its upper bound. None if the
+    column has another type or no bounds.
+    """
+    scan = context.scan
+    if scan.num_records is None or not column.type.is_discrete or column.type.is_decimal:
+        return None
+    of_files = key_of_files(SortKey(column, False, False, False), (), scan.segments, kept)
+    if of_files is None or not len(of_files.ordinals):
+        return None
+    near, far = (np.asarray(edge, np.float64) for edge in (of_files.near, of_files.far))
+    values = np.minimum(far - near + 1, np.maximum(scan.num_records[of_files.ordinals], 1))
+    return float(np.median(values))
 
 
 #: The guessed share of the rows that a join above the scan keeps.

@@ -21,12 +21,15 @@ object KeyOrder {
   *   a struct with one field per key; NULL: nothing is known, and every row may affect the result
   * @param text
   *   the condition for people
+  * @param sample
+  *   the name of the sample that `last` is from, for [[FruitlessSamples]]
   */
 final case class AtOrBefore(
     keys: Seq[Expression],
     orders: Seq[KeyOrder],
     last: Expression,
-    text: String
+    text: String,
+    sample: String
 ) extends Expression
     with Predicate
     with CodegenFallback {

@@ -56,10 +56,10 @@ final class RuntimeFilter(condition: Expression, rows: Array[Any]) {
         case Awaited(t, false) if rows.length <= 1     => Literal(rows.headOption.orNull, t)
         case KeyMembership(key, Awaited(_, true))      => RuntimeValues.in(key, rows.toSeq)
         case KeyMembership(key, keys) if keys.foldable => listed(key, keys.eval())
-        case AtOrBefore(keys, orders, Literal(last: InternalRow, t: StructType), _) =>
+        case AtOrBefore(keys, orders, Literal(last: InternalRow, t: StructType), _, _) =>
           AtOrBefore.condition(keys, orders, last, t)
         // the sample has too few rows: nothing is known
-        case AtOrBefore(_, _, Literal(null, _), _) => Literal.TrueLiteral
+        case AtOrBefore(_, _, Literal(null, _), _, _) => Literal.TrueLiteral
         case IfUnanswered(_, Literal(null, _))     => Literal.TrueLiteral
         case IfUnanswered(key, Literal(_, _))      => And(IsNull(key), Literal.FalseLiteral)
       }
@@ -68,6 +68,12 @@ final class RuntimeFilter(condition: Expression, rows: Array[Any]) {
       }
       Some(folded).filterNot(_.exists(_.isInstanceOf[Awaited])).filter(_.references.nonEmpty)
     } catch { case NonFatal(_) => None } // the operator that needs the value raises the error
+
+  /** The name of the sample that the value is from, and whether it held enough rows. */
+  def sample: Option[(String, Boolean)] = condition match {
+    case first: AtOrBefore => Some((first.sample, rows.exists(_ != null)))
+    case _                 => None
+  }
 
   private def listed(key: Expression, keys: Any): Expression = keys match {
     case array: ArrayData => RuntimeValues.in(key, array.toSeq[Any](key.dataType))

@@ -37,7 +37,10 @@ final class RuntimePruning(table: TamisTable, kept: FileSelection) {
   private def pruned(predicates: Seq[V2Predicate]): FileSelection = {
     val partitions = table.relation.partitionSchema
     val (awaited, spark) = predicates.partition(!isOfSpark(_))
-    val conditions = awaited.flatMap(conditionOf(_)).flatMap(_.predicate)
+    val filters = awaited.flatMap(conditionOf(_))
+    val samples = filters.flatMap(_.sample)
+    if (samples.nonEmpty && !samples.exists(_._2)) FruitlessSamples.add(samples.head._1)
+    val conditions = filters.flatMap(_.predicate)
     val groups = kept.listing.groups.map(_.values)
     val tests = PartitionPredicate.ofRuntime(spark, partitions) +:
       conditions.flatMap(PartitionPredicate.impliedBy(_, partitions)).map(ofValues(_, partitions))

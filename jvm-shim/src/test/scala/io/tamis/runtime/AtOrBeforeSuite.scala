@@ -52,7 +52,7 @@ class AtOrBeforeSuite extends munit.FunSuite {
     new RuntimeFilter(condition, rows.toArray[Any]).predicate.map(_.sql)
 
   test("a sample without enough rows rules nothing out") {
-    val condition = AtOrBefore(Seq(key), Seq(KeyOrder(false, false)), awaited, "")
+    val condition = AtOrBefore(Seq(key), Seq(KeyOrder(false, false)), awaited, "", "")
     assertEquals(filled(condition, InternalRow(5L)), Some("(k <= 5L)"))
     assertEquals(filled(condition), None)
     assertEquals(filled(condition, null), None)

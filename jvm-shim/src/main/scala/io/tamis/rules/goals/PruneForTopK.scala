@@ -4,7 +4,7 @@ import io.tamis.conf.TamisConf
 import io.tamis.planning.{FileSelection, Question, ScanGoal, ScanPlanner}
 import io.tamis.runtime.KeyOrder
 import io.tamis.scan.TamisTable
-import io.tamis.wire.{ExpressionWriter, GoalReader, Reason, TopKGoal}
+import io.tamis.wire.{ExpressionWriter, GoalReader, Reason, Reasons, TopKGoal}
 import java.util.BitSet
 
 import org.apache.spark.sql.catalyst.expressions.{
@@ -79,15 +79,24 @@ object PruneForTopK extends GoalRule {
       .ask(table, sorted.conjuncts, goal)
       .flatMap { goalAnswer =>
         val listing = goalAnswer.asked.listing
-        GoalReader.first(goalAnswer.answer, listing.size, withoutIds(key), goal).map(listing -> _)
+        GoalReader.first(goalAnswer.answer, listing.size, withoutIds(key), goal).map { found =>
+          val kept = goalAnswer.answer.kept.clone().asInstanceOf[BitSet]
+          kept.and(goalAnswer.asked.ordinals)
+          (listing, kept.cardinality, found)
+        }
       } match {
       // the files that statistics choose hold the first rows of the scan, not of the join
-      case Right((_, found)) if sorted.isJoined && found.samples.isEmpty => plan
-      case Right((listing, found))                                       =>
+      // the files that statistics choose hold the first rows of the scan, not of the join
+      case Right((_, _, found)) if sorted.isJoined && found.samples.isEmpty => plan
+      case Right((listing, asked, found))                                   =>
         def selected(files: BitSet) = FileSelection.of(listing, files)
         val implied = found.until.toSeq.filterNot(isOnPartitions(_, table))
-        val conditions = sample.conditions(found.samples.map(selected))
-        scanned(Right(selected(found.files)), implied, conditions)
+        val files = selected(found.files)
+        if (found.samples.isEmpty || !sample.isFruitless(listing))
+          scanned(Right(files), implied, sample.conditions(listing, found.samples.map(selected)))
+        else if (sorted.isJoined || found.until.isEmpty && files.count == asked)
+          scanned(Left(Reasons("TOPK_SAMPLE_TOO_SMALL", "rows" -> rows.toString)))
+        else scanned(Right(files), implied)
       case Left(_) if sorted.isJoined => plan
       case Left(reason)               => scanned(Left(reason))
     }

@@ -1,11 +1,12 @@
 package io.tamis.rules.goals
 
 import io.tamis.conf.{Mode, TamisConf}
+import io.tamis.listing.Listing
 import io.tamis.planning.{FileSelection, ScanGoal, ScanPlanner}
 import io.tamis.rules.OptimizedSubquery
 import io.tamis.rules.joins.RuntimeKeys
 import io.tamis.rules.relations.TamisScanRelation
-import io.tamis.runtime.{AtOrBefore, IfUnanswered, KeyOrder, RuntimeCondition}
+import io.tamis.runtime.{AtOrBefore, FruitlessSamples, IfUnanswered, KeyOrder, RuntimeCondition}
 import io.tamis.wire.{ExpressionWriter, TopKGoal}
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions.{Right => _, _}
@@ -74,7 +75,7 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
   private def isCheap: Boolean = !sorted.isJoined || {
     val others = below.collectLeaves().filterNot(_ eq relation).map(RuntimeKeys.bytesOf)
     val limit = SQLConf.get.autoBroadcastJoinThreshold
-    others.forall(_.exists(_ <= limit)) && others.flatten.sum <= limit
+    others.forall(_.isDefined) && others.flatten.sum <= limit
   }
 
   private def isNeeded(a: Attribute): Boolean =
@@ -87,13 +88,20 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
     columns.map(a => ExpressionWriter.typeName(a.dataType))
 
   /** What the scan of the query receives when these samples have been read. */
-  def conditions(samples: Seq[FileSelection]): Seq[RuntimeCondition] =
+  def conditions(listing: Listing, samples: Seq[FileSelection]): Seq[RuntimeCondition] =
     samples
       .foldLeft(Seq.empty[Expression])((earlier, files) => earlier :+ lastKeys(files, earlier))
       .map { last =>
         val text = s"(among the first $rows by $orderText, known from a sample)"
-        RuntimeCondition(AtOrBefore(keys, places, last, text))
+        RuntimeCondition(AtOrBefore(keys, places, last, text, nameIn(listing)))
       }
+
+  /** Whether an earlier query has found too few rows in samples of the same files. */
+  def isFruitless(listing: Listing): Boolean = FruitlessSamples.contains(nameIn(listing))
+
+  private def nameIn(listing: Listing): String =
+    (Seq(listing.fingerprint, s"$rows", orderText) ++ conjuncts.map(ExpressionWriter.sqlOf) ++
+      (if (sorted.isJoined) Seq(below.canonicalized.hashCode.toString) else Nil)).mkString("; ")
 
   /** The keys of the n-th row of a sample, as a struct. */
   private def lastKeys(files: FileSelection, earlier: Seq[Expression]): Expression = {
