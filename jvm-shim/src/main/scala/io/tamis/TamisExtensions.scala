@@ -5,6 +5,7 @@ import io.tamis.conf.TamisConf
 import io.tamis.functions.TableFunctions
 import io.tamis.maintenance.IdleMaintenance
 import io.tamis.planning.{PlanningMetrics, Rehearsal}
+import io.tamis.remember.{LearnFromFilters, LearntFiles}
 import io.tamis.report.{Audit, ScanHistory}
 import io.tamis.rules.commands.{PruneDeltaCommands, PruneIcebergCommands}
 import io.tamis.rules.filters.{
@@ -55,7 +56,7 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *      row.
   *   1. Columnar rules, which are the ones that see physical plans: run-time conditions take the
   *      form in which Spark hands them to scans, and conjuncts with subqueries return to their
-  *      original place.
+  *      original place. Scans note in which files no row passes their filters.
   */
 class TamisExtensions extends SparkSessionExtensionsProvider {
   override def apply(extensions: SparkSessionExtensions): Unit = {
@@ -65,6 +66,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule { session =>
       ScanHistory.listenTo(session.sparkContext)
       Audit.listenTo(session.sparkContext)
+      LearntFiles.listenTo(session.sparkContext)
       IndexWrites.listenTo(session.sparkContext)
       IdleMaintenance.listenTo(session.sparkContext)
       PlanningMetrics.showIn(session.sparkContext)
@@ -91,5 +93,6 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPlannerStrategy(_ => PruneIcebergCommands)
     extensions.injectColumnar(_ => RuntimeConditionsRule)
     extensions.injectColumnar(_ => KeepFilterOrder.Restore)
+    extensions.injectColumnar(_ => LearnFromFilters)
   }
 }

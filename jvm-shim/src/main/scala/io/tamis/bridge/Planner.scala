@@ -32,6 +32,12 @@ trait Planner {
   /** Writes the history to `<id>.history.arrow` in the private directory. */
   def history(request: String): String
 
+  /** Stores what a scan has learnt about its files. */
+  def learn(request: String): String
+
+  /** Writes what is stored to `<id>.remembered.arrow` in the private directory. */
+  def remembered(request: String): String
+
   /** Records a scan that ran in the history. The call returns at once and the record is written
     * later. The answer is empty, or says what is wrong with the history.
     */

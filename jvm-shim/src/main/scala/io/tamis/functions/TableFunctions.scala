@@ -10,7 +10,7 @@ import org.apache.spark.sql.types.StringType
 /** The table functions of tamis: `SELECT * FROM tamis_explain('SELECT …')`. */
 object TableFunctions {
   private val all: Seq[TableFunction] =
-    Seq(ExplainFunction, FilesFunction, PushdownFunction, HistoryFunction)
+    Seq(ExplainFunction, FilesFunction, PushdownFunction, HistoryFunction, RememberedFunction)
 
   /** Other names of functions. */
   private val alternatives = Map("tamis_echo" -> PushdownFunction)

@@ -27,6 +27,9 @@ object AnswerMemo {
   /** Number of index builds that this driver has noticed; part of every question. */
   def epoch: Long = epochs.get
 
+  /** Discards all answers, because there is more to know about the same files. */
+  def forget(): Unit = entries.clear()
+
   /** Discards all answers, because an index was built, refreshed or dropped. */
   def invalidate(): Unit = { epochs.incrementAndGet(); entries.clear() }
 }

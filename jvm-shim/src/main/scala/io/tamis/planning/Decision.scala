@@ -64,6 +64,8 @@ final case class Timing(listing: Double, question: Double, planner: Option[Spent
   * @param observed
   *   in the mode `observe`: the decision that would have been made. The scan then reads what plain
   *   Spark would, and all other fields describe that
+  * @param rememberedFiles
+  *   how many files are not kept only because an earlier query found no row in them that passes
   */
 final case class Decision(
     kept: FileSelection,
@@ -75,7 +77,8 @@ final case class Decision(
     implied: Seq[Expression] = Nil,
     rowGroups: Option[Kept] = None,
     timing: Option[Timing] = None,
-    observed: Option[Decision] = None
+    observed: Option[Decision] = None,
+    rememberedFiles: Long = 0
 ) {
   def isObserved: Boolean = observed.isDefined
 

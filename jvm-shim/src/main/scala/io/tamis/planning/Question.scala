@@ -9,7 +9,8 @@ import io.tamis.bridge.{
   Warnings
 }
 import io.tamis.conf.TamisConf
-import io.tamis.listing.{Listing, Snapshots}
+import io.tamis.listing.{FileFormats, Listing, Snapshots}
+import io.tamis.remember.PredicateKeys
 import io.tamis.wire._
 import java.nio.file.Files
 
@@ -132,11 +133,35 @@ final class Question(
     among.filterNot(_.isAll).map(files => Messages.keptDocument(files.ordinals, listing.size)),
     indexed.reading,
     delta = indexed.recorded.collect { case snapshot: DeltaSnapshot => snapshot },
-    iceberg = indexed.recorded.collect { case snapshot: IcebergSnapshot => snapshot }
+    iceberg = indexed.recorded.collect { case snapshot: IcebergSnapshot => snapshot },
+    remembered = remembered
   )
+
+  /** None if files that are read now may hold other rows under the same names than those that were
+    * learnt from.
+    */
+  private def remembered: Option[RememberedKeys] =
+    Option.when(
+      filters.nonEmpty && TamisConf.rememberEnabled(conf) && !table.isReadByFormat &&
+        FileFormats.isParquet(table.relation)
+    ) {
+      RememberedKeys(PredicateKeys.reading(table), PredicateKeys.of(table, filters))
+    }
 }
 
 object Question {
+
+  /** The files of a listing, as what is learnt about them is stored. Its snapshot exists. */
+  def identity(table: PlannedFiles, listing: Listing): FilesIdentity = FilesIdentity(
+    SnapshotOfFiles(
+      listing.fingerprint,
+      SidecarSupervisor.privateDirectory.toString,
+      listing.size
+    ),
+    table.name(),
+    TamisConf.cacheLocation(SQLConf.get),
+    TamisConf.rememberMaxSizeBytes(SQLConf.get)
+  )
 
   /** A writer for expressions over the columns of a table. Each path that it writes names one
     * column, and the statistics of that column are of the values that Spark reads.

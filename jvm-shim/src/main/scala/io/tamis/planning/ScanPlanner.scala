@@ -124,7 +124,8 @@ object ScanPlanner {
           ImpliedReader.ranges(answer.implied, filters).flatMap(_.conjuncts) ++
             table.purpose.implied,
           answer.rowGroups.map(g => Kept(g.kept.filter(_ => both.count == kept.count), g.total)),
-          Some(Timing((listedAt - started) / 1e6, (answeredAt - listedAt) / 1e6, answer.spent))
+          Some(Timing((listedAt - started) / 1e6, (answeredAt - listedAt) / 1e6, answer.spent)),
+          rememberedFiles = answer.rememberedFiles
         )
         if (!observes) decided
         else asSparkWould(Reasons("OBSERVING")).copy(observed = Some(decided))

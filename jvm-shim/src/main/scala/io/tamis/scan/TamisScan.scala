@@ -11,6 +11,7 @@ import io.tamis.planning.{
   ReportedStatistics,
   ScanConstraints
 }
+import io.tamis.remember.{Learner, NotingReaders}
 import io.tamis.runtime.RuntimePruning
 
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
@@ -24,8 +25,12 @@ import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /** A scan of the surviving files, in most cases by Spark's own vectorized Parquet reader. */
-final class TamisScan(val table: TamisTable, val decision: Decision, val required: StructType)
-    extends Scan
+final class TamisScan(
+    val table: TamisTable,
+    val decision: Decision,
+    val required: StructType,
+    val learner: Option[Learner] = None
+) extends Scan
     with SupportsReportStatistics
     with SupportsReportPartitioning
     with SupportsMetadata
@@ -33,6 +38,9 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
 
   /** The same files and filters with these columns. */
   def reading(columns: StructType): TamisScan = new TamisScan(table, decision, columns)
+
+  /** The same scan, which notes what its tasks read. */
+  def learning(from: Learner): TamisScan = new TamisScan(table, decision, required, Some(from))
 
   private[tamis] val index = new FixedFileIndex(table, decision.kept)
   private val files: FilesScan = table.reader.scan(table, decision, required)
@@ -45,7 +53,8 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   /** Created once, because Spark asks every copy of the scan's node for it. Run-time filters choose
     * other files and do not change how they are read.
     */
-  private[tamis] lazy val readers: PartitionReaderFactory = files.readers
+  private[tamis] lazy val readers: PartitionReaderFactory =
+    learner.fold(files.readers)(new NotingReaders(files.readers, _))
 
   /** The statistics that Spark would use for its V1 relation over these files, projected to these
     * columns, so that joins keep their strategies.
@@ -165,13 +174,18 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
         "Residual" -> shown.residualSql.mkString("[", ", ", "]"),
         "Implied" -> shown.impliedSql.mkString("[", ", ", "]"),
         "Planning" -> f"${shown.planningMillis}%.1f ms"
-      ) ++ goals ++ decision.fallback.map("Fallback" -> _)
+      ) ++ remembered ++ goals ++ decision.fallback.map("Fallback" -> _)
   }
 
   /** In the mode `observe` all entries after this one describe what would have been read. */
   private def observed: Option[(String, String)] = Option.when(decision.isObserved)(
     "Observed" -> s"not applied, ${decision.filesText} files are read"
   )
+
+  private def remembered: Option[(String, String)] =
+    Some(decision.shown.rememberedFiles).filter(_ > 0).map { files =>
+      "Remembered" -> s"$files files left out, because an earlier query found no row in them"
+    }
 
   private def goals: Option[(String, String)] = {
     val texts =
@@ -206,7 +220,11 @@ final class TamisScan(val table: TamisTable, val decision: Decision, val require
   * them.
   */
 final class TamisBatch(val scan: TamisScan, reading: FilesScan) extends Batch {
-  override def planInputPartitions(): Array[InputPartition] = reading.partitions
+  override def planInputPartitions(): Array[InputPartition] = {
+    val partitions = reading.partitions
+    scan.learner.foreach(_.planned(partitions.toSeq))
+    partitions
+  }
   override def createReaderFactory(): PartitionReaderFactory = scan.readers
 
   /** Spark itself compares run-time filters, so comparing the static scans is enough. */

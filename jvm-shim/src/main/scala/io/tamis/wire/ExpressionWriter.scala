@@ -49,6 +49,9 @@ final class ExpressionWriter(hidden: Set[String]) {
 
   private def nameOf(t: DataType): String = typeNames.getOrElseUpdate(t, typeName(t))
 
+  /** The key of an expression; None if it has none. See [[CanonicalForm]]. */
+  def keyOf(expression: Expression): Option[String] = canonical.keyOf(expression)
+
   /** Returns the document of an expression. Its root has a field `zones` (time zone -> table) for
     * the zones that the expression names.
     */

@@ -23,7 +23,8 @@ final case class ScanRequest(
     among: Option[ObjectNode] = None,
     reading: Option[String] = None,
     delta: Option[DeltaSnapshot] = None,
-    iceberg: Option[IcebergSnapshot] = None
+    iceberg: Option[IcebergSnapshot] = None,
+    remembered: Option[RememberedKeys] = None
 )
 
 /** The listing, which lies in this directory, with this number of files. */
@@ -178,6 +179,8 @@ final case class RowGroups(
   *
   * @param rowGroups
   *   None: every kept file is read whole. Exact outcomes hold only for what is read.
+  * @param rememberedFiles
+  *   how many files are not kept only because an earlier query found no row in them that passes
   */
 final case class PlanAnswer(
     kept: BitSet,
@@ -186,6 +189,7 @@ final case class PlanAnswer(
     totalRecords: Option[Long],
     outcomes: Seq[Outcome],
     warnings: Seq[(String, String)],
+    rememberedFiles: Long = 0,
     // read by ImpliedReader, where the columns are known
     implied: JsonNode = MissingNode.getInstance,
     goal: JsonNode = MissingNode.getInstance, // read by GoalReader, in the rule that set the goal
@@ -252,6 +256,7 @@ object Messages {
       long(root, "total_records"),
       outcomes,
       warnings,
+      root.path("remembered_files").asLong(0),
       root.path("implied"),
       root.path("goal"),
       Some(

@@ -1,0 +1,96 @@
+package io.tamis.remember
+
+import io.tamis.conf.{Mode, TamisConf}
+import io.tamis.listing.FileOptions
+import io.tamis.planning.Decision
+import io.tamis.rules.goals.NeverFails
+import io.tamis.scan.{ParquetReader, TamisScan, TamisScanExec}
+import io.tamis.wire.ExpressionWriter
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.classic.SparkSession
+import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SparkPlan}
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+
+/** Lets scans note which of their files hold no row that passes the filter directly above them.
+  *
+  * It sees every physical plan before columns become rows, with adaptive execution each stage.
+  * Nothing is learnt from a scan
+  *
+  *   - whose conjuncts do not all have keys ([[PredicateKeys]]);
+  *   - that skips rows for another reason than its filter: run-time filters, and ranges that a
+  *     top-k or a join has added;
+  *   - that may lose files, if Spark is to ignore those that are missing or corrupt;
+  *   - of a table format whose reader drops deleted rows: time travel brings them back;
+  *   - in a session whose plans other extensions run, on other kinds of nodes.
+  */
+object LearnFromFilters extends ColumnarRule {
+  override def preColumnarTransitions: Rule[SparkPlan] = Learn
+
+  private object Learn extends NeverFails[SparkPlan] {
+    override val ruleName: String = "io.tamis.rules.LearnFromFilters"
+
+    override protected def isAsked: Boolean =
+      TamisConf.mode(conf) == Mode.Apply && TamisConf.rememberEnabled(conf)
+
+    override protected def rewritten(plan: SparkPlan): SparkPlan = plan.transformUp {
+      case filter @ FilterExec(_, TamisScanExec(exec, scan)) if isSuitable(exec, scan) =>
+        predicates(filter, scan).fold[SparkPlan](filter) { set =>
+          val learner =
+            Learner.start(scan.table.session.sparkContext, scan.table, scan.decision, set)
+          NoteHitsExec(filter.copy(child = learning(exec, scan, learner)), learner)
+        }
+    }
+  }
+
+  private def isSuitable(exec: BatchScanExec, scan: TamisScan): Boolean = {
+    val table = scan.table
+    scan.learner.isEmpty && (table.reader eq ParquetReader) && exec.runtimeFilters.isEmpty &&
+    table.purpose.implied.isEmpty && scan.decision.fallbackReason.isEmpty &&
+    scan.decision.kept.count <= MostFiles && !new FileOptions(table).mayLoseFiles &&
+    isOnlySpark(table.session)
+  }
+
+  /** Beyond this, the outcomes would take too much memory of the driver. */
+  private val MostFiles = 200000
+
+  private def isOnlySpark(session: org.apache.spark.sql.SparkSession): Boolean = session match {
+    case classic: SparkSession =>
+      classic.sessionState.columnarRules.forall(rule =>
+        Known.exists(rule.getClass.getName.startsWith)
+      )
+    case _ => false
+  }
+  private val Known = Seq("io.tamis.", "io.delta.", "org.apache.iceberg.")
+
+  /** The conjuncts in force; None if one of them has no key. */
+  private def predicates(filter: FilterExec, scan: TamisScan): Option[PredicateSet] = {
+    val all = ofScan(scan.decision) ++ ExpressionWriter.conjuncts(filter.condition)
+    val keys = PredicateKeys.of(scan.table, all)
+    Option.when(all.nonEmpty && keys.forall(_.isDefined)) {
+      val each = keys.flatten.zip(all).distinctBy(_._1)
+      PredicateSet(
+        PredicateKeys.reading(scan.table),
+        each.map(_._1),
+        each.map { case (_, e) => PredicateKeys.sqlOf(e) }
+      )
+    }
+  }
+
+  /** The conjuncts by which the reader may skip row groups. One that is exact is true for every row
+    * of a file that is read whole, and so drops none of them. Of a file that is read in part, it is
+    * true for the row groups that are read.
+    */
+  private def ofScan(decision: Decision): Seq[Expression] =
+    if (decision.kept.ranges.isEmpty) decision.residual
+    else decision.conjuncts.map(_.expression)
+
+  /** By reflection: the parameters of the constructor depend on the version of Spark. */
+  private def learning(exec: BatchScanExec, scan: TamisScan, learner: Learner): SparkPlan =
+    exec.makeCopy(exec.productIterator.map {
+      case own: Scan if own eq scan => scan.learning(learner)
+      case other                    => other.asInstanceOf[AnyRef]
+    }.toArray)
+}

@@ -1,0 +1,99 @@
+package io.tamis.remember
+
+import io.tamis.bridge.{AnyFailure, Daemons, OncePerContext, SidecarSupervisor}
+import io.tamis.conf.TamisConf
+import io.tamis.listing.Snapshots
+import io.tamis.planning.{AnswerMemo, Question}
+import io.tamis.report.{QueryListener, SparkEvents}
+import io.tamis.wire.{LearntRequest, Messages}
+import java.util.BitSet
+import java.util.concurrent._
+
+import scala.util.Try
+
+import org.apache.spark.SparkContext
+import org.apache.spark.sql.execution.{QueryExecution, SparkPlan}
+import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
+import org.apache.spark.sql.execution.columnar.InMemoryTableScanExec
+
+/** Sends what scans have learnt to the sidecar, after queries that succeeded. No query waits for
+  * it, and beyond the queue's capacity it is dropped.
+  */
+final class LearntFiles private () extends QueryListener with AdaptiveSparkPlanHelper {
+
+  override protected def ended(ran: QueryExecution, execution: Long, time: Long): Unit = {
+    val conf = ran.sparkSession.sessionState.conf
+    if (Try(TamisConf.rememberEnabled(conf)).getOrElse(false))
+      LearntFiles.quietly {
+        learners(ran.executedPlan).distinct.foreach { learner =>
+          val files = learner.take()
+          if (!files.isEmpty)
+            LearntFiles.sending.execute(() =>
+              LearntFiles.quietly(ran.sparkSession.withActive(LearntFiles.send(learner, files)))
+            )
+        }
+      }
+  }
+
+  /** Those of a cached plan, too: a query that reads it may have run it. */
+  private def learners(plan: SparkPlan): Seq[Learner] = collectWithSubqueries(plan) {
+    case noting: NoteHitsExec          => Seq(noting.learner)
+    case cached: InMemoryTableScanExec => learners(cached.relation.cachedPlan)
+  }.flatten
+}
+
+object LearntFiles {
+  private val MostWaiting = 64
+  private val DeliveredMs = 10000L
+  private val listening = new OncePerContext
+
+  private val sending = new ThreadPoolExecutor(
+    1,
+    1,
+    30,
+    TimeUnit.SECONDS,
+    new ArrayBlockingQueue[Runnable](MostWaiting),
+    Daemons.factory("tamis-learnt"),
+    new ThreadPoolExecutor.DiscardPolicy
+  )
+  sending.allowCoreThreadTimeOut(true)
+
+  /** Starts to learn, once per context. */
+  def listenTo(context: SparkContext): Unit = listening(context) {
+    quietly(context.addSparkListener(new LearntFiles))
+  }
+
+  /** Waits until what the queries that have ended have learnt is stored, at most for some seconds.
+    */
+  def flush(context: SparkContext): Unit = quietly {
+    try {
+      SparkEvents.delivered(context, DeliveredMs)
+      val last = new FutureTask[Unit](() => ())
+      sending.execute(last)
+      last.get(DeliveredMs, TimeUnit.MILLISECONDS)
+    } catch { case _: TimeoutException => } // other listeners of a busy driver
+  }
+
+  private def send(learner: Learner, files: BitSet): Unit =
+    SidecarSupervisor.current.filter(_.isAlive).foreach { sidecar =>
+      val listing = learner.decision.kept.listing
+      Snapshots.ensure(listing, SidecarSupervisor.privateDirectory)
+      val request = LearntRequest(
+        Question.identity(learner.files, listing),
+        learner.predicates.reading,
+        learner.predicates.keys,
+        learner.predicates.sql,
+        Messages.keptDocument(files, listing.size),
+        learner.started
+      )
+      request.read(sidecar.planner.learn(request.toJson))
+      AnswerMemo.forget() // answers so far do without
+    }
+
+  private def quietly(act: => Unit): Unit =
+    AnyFailure.warned(
+      _ => "remember:failed",
+      "what a query has learnt about its files could not be stored",
+      "Queries are not affected; spark.tamis.remember.enabled=false turns this off."
+    )(act)(_ => ())
+}

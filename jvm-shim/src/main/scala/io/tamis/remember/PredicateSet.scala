@@ -1,0 +1,77 @@
+package io.tamis.remember
+
+import io.tamis.planning.{PlannedFiles, Question}
+import io.tamis.wire.{Digest, ExpressionWriter}
+import java.nio.charset.StandardCharsets.UTF_8
+import java.util.Locale
+
+import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.internal.SQLConf
+
+/** Conjuncts that were in force together.
+  *
+  * @param reading
+  *   see [[PredicateKeys.reading]]
+  * @param keys
+  *   of the conjuncts
+  * @param sql
+  *   of the conjuncts, for users
+  */
+final case class PredicateSet(reading: String, keys: Seq[String], sql: Seq[String])
+
+/** Identifies predicates over the rows of a file, whatever query or table they are part of. */
+object PredicateKeys {
+
+  /** The key of each conjunct; None if its value may differ for the same row of the same file.
+    *
+    * The key is the canonical form of the expression, which holds formats, time zones, ANSI mode
+    * and collations, and the bodies of lambdas. Subqueries, functions of users and what is not
+    * deterministic have no key. Neither has a conjunct over a partition column, whose value belongs
+    * to the table and not to the file.
+    */
+  def of(files: PlannedFiles, conjuncts: Seq[Expression]): Seq[Option[String]] = {
+    val writer = Question.writer(files)
+    val partitions = files.relation.partitionSchema.fieldNames.map(_.toLowerCase(Locale.ROOT)).toSet
+    def isOfFile(e: Expression) =
+      !e.references.exists(a => partitions(a.name.toLowerCase(Locale.ROOT)))
+    conjuncts.map(c => if (isOfFile(c)) writer.keyOf(c) else None)
+  }
+
+  /** A digest of the settings that decide which rows a reader returns, and where it finds the file.
+    */
+  def reading(files: PlannedFiles): String = {
+    def isOf(prefixes: Seq[String])(key: String) = prefixes.exists(key.startsWith)
+    val confs = SQLConf.get.getAllConfs.toSeq.filter { case (key, _) => isOf(OfReaders)(key) }
+    val options = files.relation.options.toSeq.filterNot { case (key, _) =>
+      NotOfReaders(key.toLowerCase(Locale.ROOT))
+    }
+    val all = (confs ++ options.map { case (k, v) => s"option $k" -> v }).filterNot { case (k, _) =>
+      isSecret(k)
+    }
+    Digest.sha256(all.sorted.mkString("\n").getBytes(UTF_8), 16)
+  }
+
+  /** Keys begin with these. Those of file systems are among them, because the same URI may name
+    * another file under another endpoint.
+    */
+  private val OfReaders = Seq(
+    "fs.",
+    "parquet.",
+    "spark.hadoop.",
+    "spark.sql.caseSensitive",
+    "spark.sql.files.ignore",
+    "spark.sql.legacy.",
+    "spark.sql.parquet.",
+    "spark.sql.session.timeZone"
+  )
+
+  private val NotOfReaders = Set("path", "paths", "serialization.format")
+
+  /** Credentials change often, and do not decide what is read. */
+  private def isSecret(key: String): Boolean = {
+    val lower = key.toLowerCase(Locale.ROOT)
+    Seq("secret", "token", "password", "credential", "access.key").exists(lower.contains)
+  }
+
+  def sqlOf(e: Expression): String = ExpressionWriter.sqlOf(e)
+}
