@@ -72,10 +72,12 @@ class ScanDecision:
 
     - `kept`: one flag per file, in the order of the listing.
     - `conjuncts`: one outcome per conjunct, in the order of the conjuncts.
+    - `remembered`: how many files only earlier scans have ruled out.
     """
 
     kept: Flags
     conjuncts: tuple[Outcome, ...]
+    remembered: int = 0
 
 
 def decide(

@@ -171,6 +171,7 @@ def _answer(
         kept_records=records,
         total_records=scan.total_records,
         conjuncts=[_conjunct(each) for each in decision.conjuncts],
+        remembered_files=decision.remembered,
     )
 
 

@@ -46,6 +46,7 @@ from tamis.tables.roots import (
 from tamis.tables.scan_input import ScanInput
 from tamis.wire.messages import OpenIndexesRequest, WrittenFilesRequest
 from tamis.wire.scans import ScanRequest
+from tamis.wire.scans import Snapshot as SnapshotOfFiles
 
 _MAX_SNAPSHOTS = 16
 _MAX_MATCHES = 16
@@ -77,7 +78,7 @@ class ParquetTables:
             OSError: The snapshot does not exist or cannot be read.
             ValueError: The snapshot has another number of files than the request.
         """
-        snapshot = self._snapshot(request)
+        snapshot = self.listed(request.snapshot)
         recorded = self._recorded.find(request, snapshot)
         if recorded is not None:
             return self._recorded_scan(request, snapshot, recorded)
@@ -206,8 +207,13 @@ class ParquetTables:
             if cached is not None:
                 self._automatic_open.find(tables[-1], cached, {}, cache, options.epoch)
 
-    def _snapshot(self, request: ScanRequest) -> Snapshot:
-        directory, fingerprint = request.snapshot.directory, request.snapshot.fingerprint
+    def listed(self, of: SnapshotOfFiles) -> Snapshot:
+        """Return the listing of a request.
+
+        Raises:
+            OSError, ValueError: It cannot be read.
+        """
+        directory, fingerprint = of.directory, of.fingerprint
         # If the file was written again, it is another one.
         status = os.stat(snapshot_path(directory, fingerprint, "groups"))
         key = (directory, fingerprint, status.st_ino, status.st_mtime_ns, status.st_size)
@@ -215,10 +221,10 @@ class ParquetTables:
             snapshot = self._snapshots.get(key)
             if snapshot is None:
                 snapshot = open_snapshot(directory, fingerprint)
-                if len(snapshot.files) != request.snapshot.files:
+                if len(snapshot.files) != of.files:
                     raise ValueError(
                         f"the snapshot {fingerprint} holds {len(snapshot.files)} files instead of "
-                        f"{request.snapshot.files}"
+                        f"{of.files}"
                     )
                 self._snapshots[key] = snapshot
             self._snapshots.move_to_end(key)
@@ -321,7 +327,7 @@ class ParquetTables:
         unknown &= kept
         if wanted is None or not unknown.any():
             return False
-        snapshot = self._snapshot(request)
+        snapshot = self.listed(request.snapshot)
         ordinals = np.flatnonzero(unknown & freshness.has_time(snapshot.files))
         if not 0 < len(ordinals) <= wanted.max_files:
             return False
@@ -408,6 +414,11 @@ def use_tables(tables: ParquetTables) -> None:
     """Use these tables for all further requests of this process."""
     global _open
     _open = tables
+
+
+def listed_files(of: SnapshotOfFiles) -> FileKeys:
+    """Return the keys of the files of a listing: see `ParquetTables.listed`."""
+    return _open.listed(of).files
 
 
 def index_files(request: ScanRequest, scan: ScanInput, kept: Flags) -> bool:

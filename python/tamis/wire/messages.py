@@ -132,6 +132,7 @@ class PlanAnswer(msgspec.Struct, frozen=True):
     - `row_groups`: null if all kept files are read whole, or row groups were not evaluated.
     - `milliseconds`: the time from the request to the answer.
     - `opening_milliseconds`: the part of it until the listing and its statistics were open.
+    - `remembered_files`: how many files only earlier scans have ruled out.
     """
 
     id: str
@@ -148,6 +149,7 @@ class PlanAnswer(msgspec.Struct, frozen=True):
     opening_milliseconds: float = 0.0
     row_groups: RowGroupsAnswer | None = None
     goal: GoalAnswer | None = None
+    remembered_files: int = 0
     version: int = VERSION
 
 

@@ -13,7 +13,15 @@ from tamis.wire.delta import DeltaSnapshot
 from tamis.wire.file_sets import Kept
 from tamis.wire.iceberg import IcebergSnapshot
 
-__all__ = ["AutomaticIndex", "IndexOptions", "PartitionColumn", "ScanRequest", "Snapshot", "Table"]
+__all__ = [
+    "AutomaticIndex",
+    "IndexOptions",
+    "PartitionColumn",
+    "RememberedKeys",
+    "ScanRequest",
+    "Snapshot",
+    "Table",
+]
 
 
 class Snapshot(msgspec.Struct, frozen=True):
@@ -63,6 +71,17 @@ class IndexOptions(msgspec.Struct, frozen=True):
     automatic: AutomaticIndex | None = None
 
 
+class RememberedKeys(msgspec.Struct, frozen=True):
+    """How to find what earlier scans have learnt about the files (see wire.remembered).
+
+    - `reading`: a digest of the settings under which files are read.
+    - `keys`: the key of each conjunct; null if it has none.
+    """
+
+    reading: str
+    keys: list[str | None]
+
+
 class ScanRequest(msgspec.Struct, frozen=True):
     """The files of a scan, how Spark reads them, and the filters.
 
@@ -71,6 +90,7 @@ class ScanRequest(msgspec.Struct, frozen=True):
     - `among`: the files to consider; null means all.
     - `reading`: how Spark reads files that are not Parquet (see indexing.read.reader_options).
     - `delta`, `iceberg`: where the format of the table records statistics of the files.
+    - `remembered`: the keys of the conjuncts; null: what was learnt before is not used.
     """
 
     snapshot: Snapshot
@@ -84,3 +104,4 @@ class ScanRequest(msgspec.Struct, frozen=True):
     reading: str | None = None
     delta: DeltaSnapshot | None = None
     iceberg: IcebergSnapshot | None = None
+    remembered: RememberedKeys | None = None

@@ -127,6 +127,26 @@ class Handler:
 
         return self._guarded(request, answer)
 
+    def learn(self, request: str) -> str:
+        """Answer a LearntRequest. With a PlanFailure, nothing is remembered of it."""
+
+        def answer() -> str:
+            from tamis.serve.remembered import learn
+
+            return learn(request)
+
+        return self._guarded(request, answer)
+
+    def remembered(self, request: str) -> str:
+        """Write what is remembered for a RememberedRequest, or answer with a PlanFailure."""
+
+        def answer() -> str:
+            from tamis.serve.remembered import write_remembered
+
+            return write_remembered(request)
+
+        return self._guarded(request, answer)
+
     def _guarded(self, request: str, answer: Callable[[], str]) -> str:
         """Return the result of `answer`; a PlanFailure if it fails, also if its imports fail."""
         try:

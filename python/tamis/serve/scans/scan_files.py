@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+
+import numpy as np
 
 from tamis.evaluation.udf.declared_calls import bind
 from tamis.evaluation.udf.udf_guard import UdfGuard
@@ -11,6 +14,7 @@ from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import simplify
 from tamis.plan.ranges.implied_ranges import ImpliedRange
 from tamis.plan.scan_decision import ScanDecision, decide
+from tamis.serve.remembered import without_remembered
 from tamis.serve.scans.declarations import in_force
 from tamis.serve.scans.deep_recursion import DEEPEST
 from tamis.tables.scan_input import ScanInput
@@ -52,4 +56,10 @@ def decide_files(
     files = request.snapshot.files
     among = None if request.among is None else decode_kept(request.among, files)
     consequences = [each.predicate for each in implied]
-    return decide(conjuncts, scan.segments, files, detail, consequences, among)
+    decision = decide(conjuncts, scan.segments, files, detail, consequences, among)
+    left = without_remembered(request, decision)
+    if left is None:
+        return decision
+    # Once more for the files that are left: a conjunct may be true for every row of these.
+    again = decide(conjuncts, scan.segments, files, detail, consequences, left)
+    return replace(again, remembered=int(np.count_nonzero(decision.kept & ~left)))

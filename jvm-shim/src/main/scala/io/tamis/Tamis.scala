@@ -8,6 +8,7 @@ import io.tamis.functions.QueryFunction
 import io.tamis.listing.{FileOptions, Listing, Snapshots}
 import io.tamis.maintenance.{IdleMaintenance, MaintenanceRun}
 import io.tamis.planning.AnswerMemo
+import io.tamis.remember.LearntFiles
 import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
 import io.tamis.wire.{Json, Messages, PredicateParser, UserFunction, WaitingFilesRequest}
 import java.nio.file.Paths
@@ -45,6 +46,9 @@ object Tamis {
   def flushHistory(session: SparkSession): Unit = {
     ScanHistory.flush(session.sparkContext)
   }
+
+  /** Waits until what every query that ended so far has learnt about its files is stored. */
+  def flushLearnt(session: SparkSession): Unit = LearntFiles.flush(session.sparkContext)
 
   /** The run of maintenance to which a Python process of this driver belongs. */
   def maintenance(run: String): MaintenanceRun = IdleMaintenance.run(run)

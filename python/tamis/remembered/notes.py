@@ -1,0 +1,87 @@
+"""A note: in these files, no row passes these conjuncts together.
+
+A note is one file, written once and never changed:
+
+    8 bytes     b"tamisRP1", with the version of the form
+    16 bytes    BLAKE2b of the rest
+    MessagePack the fields of `Note`, in their order
+
+A file that is truncated, damaged, or of another version holds no note.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+import msgspec
+
+from tamis.remembered.identities import WIDTH
+
+__all__ = ["MAGIC", "Note", "read_note", "write_note"]
+
+MAGIC: Final = b"tamisRP1"
+_CHECKSUM: Final = 16
+
+
+class Note(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
+    """Files in which no row passes some conjuncts.
+
+    Attributes:
+        reading: A digest of the settings under which the files were read.
+        keys: The keys of the conjuncts, sorted.
+        sql: The conjuncts, for users.
+        table: The name of the table for users.
+        learnt: Milliseconds since 1970.
+        files: The names of the files (see `identities`), one after the other.
+    """
+
+    reading: str
+    keys: tuple[str, ...]
+    sql: tuple[str, ...]
+    table: str
+    learnt: int
+    files: bytes
+
+    @property
+    def num_files(self) -> int:
+        return len(self.files) // WIDTH
+
+    @property
+    def subject(self) -> str:
+        """A digest that notes have in common if they are about the same conjuncts of a table."""
+        text = "\n".join((self.reading, *self.keys, self.table))
+        return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+_decoder: Final = msgspec.msgpack.Decoder(Note)
+_encoder: Final = msgspec.msgpack.Encoder()
+
+
+def write_note(note: Note) -> bytes:
+    """Return the file of a note.
+
+    >>> note = Note("r", ("k",), ("a LIKE '%x%'",), "t", 0, bytes(16))
+    >>> read_note(write_note(note)) == note, read_note(write_note(note)[:-1]) is None
+    (True, True)
+    """
+    payload = _encoder.encode(note)
+    return MAGIC + _checksum(payload) + payload
+
+
+def read_note(data: bytes) -> Note | None:
+    """Return the note of a file; None if it holds none."""
+    head = len(MAGIC) + _CHECKSUM
+    payload = data[head:]
+    if data[: len(MAGIC)] != MAGIC or data[len(MAGIC) : head] != _checksum(payload):
+        return None
+    try:
+        note = _decoder.decode(payload)
+    except msgspec.MsgspecError:
+        return None
+    # A note without conjuncts would be about every scan.
+    return note if note.keys and note.files and len(note.files) % WIDTH == 0 else None
+
+
+def _checksum(payload: bytes) -> bytes:
+    return hashlib.blake2b(payload, digest_size=_CHECKSUM).digest()

@@ -1,0 +1,312 @@
+"""The notes in the cache directory of a user, which all drivers on the machine share.
+
+    remembered-1/<subject>-<random>.note    see `notes`
+    remembered-1/used/<the same name>       what the note has saved, as JSON
+
+Drivers need no lock: a note is written under another name and then renamed, and is never changed.
+If two drivers write notes on the same subject, both stay until one of them writes a third, which
+holds the files of both.
+
+If the notes exceed their limit, those that have saved least for their size are removed first.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+import uuid
+from collections import OrderedDict
+from collections.abc import Collection, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import numpy as np
+import platformdirs
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tamis.evaluation.domain.bounds import Flags
+from tamis.indexing.read.cache import private_directory
+from tamis.remembered.identities import WIDTH
+from tamis.remembered.notes import Note, read_note, write_note
+
+__all__ = ["Kept", "Store", "Use", "store_in"]
+
+_NAME: Final = "remembered-1"
+_SUFFIX: Final = ".note"
+#: Bytes of the names of files that stay in memory.
+_MOST_BYTES: Final = 16 << 20
+#: Seconds after which an unfinished file counts as abandoned.
+_ABANDONED: Final = 3_600
+#: Seconds between two times that the savings of a note are written.
+_WRITE_USE: Final = 5.0
+#: Days in which savings lose half of their weight, unless the note is used again.
+_HALF_LIFE: Final = 7.0
+
+
+class Use(msgspec.Struct):
+    """What a note has saved.
+
+    Attributes:
+        scans: The number of scans that were planned with it.
+        files, bytes: What it alone left out of these scans.
+        last: Seconds since 1970.
+    """
+
+    scans: int = 0
+    files: int = 0
+    bytes: int = 0
+    last: float = 0.0
+
+
+@dataclass(slots=True, eq=False)
+class Kept:
+    """A note on disk. Its file names are read when a scan needs them."""
+
+    name: str
+    size: int
+    note: Note  # without `files`
+    num_files: int
+    use: Use
+    keys: frozenset[str] = field(init=False)
+    written: float = 0.0
+
+    def __post_init__(self) -> None:
+        self.keys = frozenset(self.note.keys)
+
+    @property
+    def worth(self) -> float:
+        """Bytes saved per byte stored; the older the last use, the less."""
+        days = max(0.0, time.time() - max(self.use.last, self.note.learnt / 1000)) / 86_400
+        saved: float = (self.use.bytes + 1) / self.size * 0.5 ** (days / _HALF_LIFE)
+        return saved
+
+
+class Store:
+    """The notes of one directory. Thread-safe.
+
+    Methods raise OSError if the directory cannot be read or written.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self._lock = threading.RLock()
+        self._kept: dict[str, Kept] = {}
+        self._by_key: dict[tuple[str, str], list[Kept]] = {}
+        self._files: OrderedDict[str, pa.Array] = OrderedDict()
+        self._stamp = -1
+
+    def all(self) -> list[Kept]:
+        """Return every note, the most useful one first."""
+        with self._lock:
+            self._look()
+            return sorted(self._kept.values(), key=lambda each: each.worth, reverse=True)
+
+    def about(self, reading: str, keys: Collection[str]) -> list[Kept]:
+        """Return the notes whose conjuncts are all among these."""
+        with self._lock:
+            self._look()
+            asked = frozenset(keys)
+            return [
+                each
+                for key in asked
+                for each in self._by_key.get((reading, key), ())
+                if each.keys <= asked
+            ]
+
+    def without_hit(self, kept: Kept, identities: pa.Array) -> Flags:
+        """Return whether the note holds each of these files.
+
+        In such a file no row passes the conjuncts of the note. So none passes more conjuncts.
+        """
+        names = self._names_of(kept)
+        if names is None:
+            return np.zeros(len(identities), np.bool_)
+        # a null name stands for a file about which nothing is known
+        flags = pc.is_in(identities, value_set=names, skip_nulls=True)
+        found: Flags = flags.to_numpy(zero_copy_only=False)
+        return found
+
+    def add(self, note: Note, max_bytes: int) -> None:
+        """Store a note, together with what is known about the same subject."""
+        with self._lock:
+            self._look()
+            same = [each for each in self._kept.values() if each.note.subject == note.subject]
+            names = {note.files[i : i + WIDTH] for i in range(0, len(note.files), WIDTH)}
+            read = [(each, self._names_of(each)) for each in same]
+            before = [(each, known) for each, known in read if known is not None]
+            use = Use()
+            for each, known in before:
+                names.update(known.to_pylist())
+                use.scans, use.files = use.scans + each.use.scans, use.files + each.use.files
+                use.bytes, use.last = use.bytes + each.use.bytes, max(use.last, each.use.last)
+            if len(before) == 1 and len(names) == before[0][0].num_files:
+                return  # nothing new
+            whole = msgspec.structs.replace(note, files=b"".join(sorted(names)))
+            data = write_note(whole)
+            if len(data) > max_bytes:
+                return
+            name = f"{note.subject}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
+            _publish(self.directory / name, data)
+            written = Kept(name, len(data), _head(whole), whole.num_files, use)
+            self._hold(written)
+            self._write_use(written)
+            for each, _ in before:  # its files are in the new note
+                self._remove(each)
+            self._evict(max_bytes, keep=name)
+
+    def saved(self, kept: Kept, files: int, size: int) -> None:
+        """Count a scan that left out files because of a note."""
+        with self._lock:
+            kept.use.scans += 1
+            kept.use.files += files
+            kept.use.bytes += size
+            kept.use.last = time.time()
+            if kept.use.last - kept.written > _WRITE_USE:
+                with suppress(OSError):
+                    self._write_use(kept)
+
+    def flush(self) -> None:
+        """Write what notes have saved."""
+        with self._lock:
+            for each in self._kept.values():
+                if each.use.last > each.written:
+                    self._write_use(each)
+
+    def _evict(self, max_bytes: int, keep: str) -> None:
+        total = sum(each.size for each in self._kept.values())
+        for each in sorted(self._kept.values(), key=lambda each: each.worth):
+            if total <= max_bytes:
+                return
+            if each.name != keep:
+                total -= each.size
+                self._remove(each)
+
+    def _remove(self, kept: Kept) -> None:
+        for path in (self.directory / kept.name, self.directory / "used" / kept.name):
+            path.unlink(missing_ok=True)
+        self._forget(kept)
+
+    def _forget(self, kept: Kept) -> None:
+        del self._kept[kept.name]
+        self._files.pop(kept.name, None)
+        place = (kept.note.reading, min(kept.keys))
+        self._by_key[place].remove(kept)
+        if not self._by_key[place]:
+            del self._by_key[place]
+
+    def _hold(self, kept: Kept) -> None:
+        self._kept[kept.name] = kept
+        # one key is enough to find it: a scan must have all of them
+        self._by_key.setdefault((kept.note.reading, min(kept.keys)), []).append(kept)
+
+    def _look(self) -> None:
+        """Notice what other drivers have written or removed."""
+        stamp = self.directory.stat().st_mtime_ns
+        if stamp == self._stamp:
+            return
+        self._stamp = stamp
+        present = {path.name: path for path in _notes_in(self.directory)}
+        for gone in [each for name, each in self._kept.items() if name not in present]:
+            self._forget(gone)
+        for name, path in present.items():
+            if name not in self._kept:
+                kept = self._opened(path)
+                if kept is not None:
+                    self._hold(kept)
+
+    def _opened(self, path: Path) -> Kept | None:
+        try:
+            data = path.read_bytes()
+        except OSError:
+            return None  # another driver has removed it
+        note = read_note(data)
+        if note is None:
+            path.unlink(missing_ok=True)  # damaged: no note
+            return None
+        use = Use()
+        with suppress(OSError, msgspec.MsgspecError):
+            use = msgspec.json.decode((self.directory / "used" / path.name).read_bytes(), type=Use)
+        return Kept(path.name, len(data), _head(note), note.num_files, use, use.last)
+
+    def _names_of(self, kept: Kept) -> pa.Array | None:
+        """Return the names of the files of a note; None if it cannot be read any more."""
+        with self._lock:
+            names = self._files.get(kept.name)
+            if names is None:
+                try:
+                    note = read_note((self.directory / kept.name).read_bytes())
+                except OSError:
+                    note = None
+                if note is None:
+                    return None
+                buffers = [None, pa.py_buffer(note.files)]
+                names = pa.Array.from_buffers(pa.binary(WIDTH), note.num_files, buffers)
+                self._files[kept.name] = names
+            self._files.move_to_end(kept.name)
+            while len(self._files) > 1 and sum(map(len, self._files.values())) > (
+                _MOST_BYTES // WIDTH
+            ):
+                self._files.popitem(last=False)
+            return names
+
+    def _write_use(self, kept: Kept) -> None:
+        directory = self.directory / "used"
+        directory.mkdir(mode=0o700, exist_ok=True)
+        _publish(directory / kept.name, msgspec.json.encode(kept.use))
+        kept.written = time.time()
+
+
+def _head(note: Note) -> Note:
+    return msgspec.structs.replace(note, files=b"")
+
+
+def _notes_in(directory: Path) -> Iterator[Path]:
+    for path in directory.iterdir():
+        if path.suffix == _SUFFIX:
+            yield path
+        elif path.suffix == ".part":
+            with suppress(OSError):
+                if time.time() - path.stat().st_mtime > _ABANDONED:
+                    path.unlink()
+
+
+def _publish(path: Path, data: bytes) -> None:
+    """Write a file, completely or not at all."""
+    part = path.with_name(f"{path.stem}-{uuid.uuid4().hex[:12]}.part")
+    try:
+        part.write_bytes(data)
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+_open: dict[str | None, Store | None] = {}
+_opening: Final = threading.Lock()
+
+
+def store_in(cache_directory: str | None) -> Store | None:
+    """Return the store in a cache directory; None if that cannot be used.
+
+    Args:
+        cache_directory: The conf `spark.tamis.cache.location`; None: the cache of the user.
+    """
+    with _opening:
+        if cache_directory not in _open:
+            _open[cache_directory] = _found(cache_directory)
+        return _open[cache_directory]
+
+
+def _found(cache_directory: str | None) -> Store | None:
+    base = Path(cache_directory or platformdirs.user_cache_dir("tamis"))
+    if not base.is_absolute() and not cache_directory:
+        return None  # a user without a home directory
+    try:
+        directory = private_directory(base, _NAME)
+    except OSError:
+        return None
+    return None if directory is None else Store(directory)

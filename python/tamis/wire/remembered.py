@@ -1,0 +1,77 @@
+"""What scans have learnt about their files: messages of the shim.
+
+    learnt      in these files of a listing, no row passes these conjuncts together
+    remembered  with a question: the keys of its conjuncts, to find what was learnt before
+
+A conjunct is identified by a key, which two conjuncts have in common only if they have the same
+value for the same row (io.tamis.remember.PredicateKeys).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+
+from tamis.wire.file_sets import Kept
+from tamis.wire.messages import VERSION, read_versioned
+from tamis.wire.scans import Snapshot
+
+__all__ = [
+    "LearntAnswer",
+    "LearntRequest",
+    "RememberedRequest",
+    "read_learnt_request",
+    "read_remembered_request",
+]
+
+
+class LearntRequest(msgspec.Struct, frozen=True):
+    """Files in which no row passes some conjuncts.
+
+    - `files`: the files, of the snapshot.
+    - `reading`: a digest of the settings under which they were read.
+    - `keys`, `sql`: the conjuncts.
+    - `started`: milliseconds since 1970 before the first of the files was read.
+    - `max_bytes`: the most bytes of all that is stored.
+    """
+
+    version: int
+    id: str
+    snapshot: Snapshot
+    table: str
+    reading: str
+    keys: list[str]
+    sql: list[str]
+    files: Kept
+    started: int
+    max_bytes: int
+    cache_directory: str | None = None
+
+
+class LearntAnswer(msgspec.Struct, frozen=True):
+    id: str
+    version: int = VERSION
+
+
+class RememberedRequest(msgspec.Struct, frozen=True):
+    """A request for what is stored, as `<id>.remembered.arrow` in `directory`."""
+
+    version: int
+    id: str
+    directory: str
+    cache_directory: str | None = None
+
+
+_learnt: Final = msgspec.json.Decoder(LearntRequest)
+_remembered: Final = msgspec.json.Decoder(RememberedRequest)
+
+
+def read_learnt_request(text: str | bytes) -> LearntRequest:
+    """Read a LearntRequest. Raises as read_versioned does."""
+    return read_versioned(_learnt, text)
+
+
+def read_remembered_request(text: str | bytes) -> RememberedRequest:
+    """Read a RememberedRequest. Raises as read_versioned does."""
+    return read_versioned(_remembered, text)
