@@ -16,8 +16,9 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +40,9 @@ QUERIES_PER_WORLD = 60
 #: Number of queries until settings are drawn again, and until tables change.
 QUERIES_PER_SETTINGS = 12
 QUERIES_PER_CHANGE = 20
+#: How often one of the last statements is compared again: a scan may then use what one before it
+#: has learnt, about a table that has changed since, or under other settings.
+AGAIN, RECENT = 0.5, 8
 #: How many differences of a run are shrunk; the others are only printed.
 SHRUNK = 12
 
@@ -102,6 +106,7 @@ class _Run:
     report: Callable[[str], None]
     shrink_seconds: float
     label: str
+    recent: deque[Statement] = field(default_factory=lambda: deque(maxlen=RECENT))
 
     def until(self, stop: int, grammar: Grammar) -> None:
         """Compare statements until the tally has counted this many."""
@@ -113,9 +118,17 @@ class _Run:
             if place and place % QUERIES_PER_SETTINGS == 0:
                 self.world = replace(self.world, settings=settings(self.rng, self.world))
                 self.world.configure(self.spark)
-            self._compare(grammar.statement(), place)
+            self._compare(self._drawn(grammar), place)
             place += 1
         self.world.tear_down(self.spark)
+
+    def _drawn(self, grammar: Grammar) -> Statement:
+        if self.recent and self.rng.random() < AGAIN:
+            self.spark._jvm.io.tamis.Tamis.flushLearnt(self.spark._jsparkSession)
+            return self.rng.choice(self.recent)
+        statement = grammar.statement()
+        self.recent.append(statement)
+        return statement
 
     def _change(self) -> None:
         steps = changes(self.rng, self.world)

@@ -58,6 +58,7 @@ SETTINGS: dict[str, list[str]] = {
     "spark.sql.sources.v2.bucketing.partiallyClusteredDistribution.enabled": ["false", "true"],
     "spark.sql.sources.v2.bucketing.allowJoinKeysSubsetOfPartitionKeys.enabled": ["false", "true"],
     "spark.sql.sources.v2.bucketing.shuffle.enabled": ["false", "true"],
+    "spark.tamis.remember.enabled": ["true", "true", "false"],
 }
 
 #: A conf that changes what a reader returns, for a table of another session.

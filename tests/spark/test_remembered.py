@@ -69,3 +69,317 @@ def test_second_scan_opens_only_files_with_the_needle(
     (note,) = learnt()
     assert note.predicates == ["(text IS NOT NULL)", "contains(text, 'NEEDLE')"]
     assert (note.scans >= 1, note.skipped_files >= FILES - 2) == (True, True)
+
+
+def sql_of(path: str, predicate: str) -> str:
+    return f"SELECT * FROM parquet.`{path}` WHERE {predicate}"
+
+
+@pytest.mark.parametrize(
+    ("predicate", "files"),
+    [
+        (NEEDLE, 2),
+        ("text RLIKE 'NEE[D]LE'", 2),
+        ("text LIKE '%hay%'", FILES),
+        ("length(text) > 10", 2),
+        ("code = 3 AND text LIKE '%NEEDLE%'", 0),
+        ("text LIKE '%absent%'", 0),
+        ("soundex(text) = soundex('a needle here')", 2),
+        ("ratio IS NULL AND text LIKE '%NEEDLE%'", 0),
+        ("isnan(ratio) AND code >= 0", 0),
+        ("exists(split(text, ' '), w -> w = 'NEEDLE')", 2),
+        ("text LIKE '%NEEDLE%' OR code < 0", 2),
+        ("NOT (text NOT LIKE '%NEEDLE%')", 2),
+        ("date_format(timestamp_seconds(id), 'ss') = '07' AND text LIKE '%NEEDLE%'", 0),
+    ],
+)
+@pytest.mark.parametrize("codegen", ["true", "false"])
+def test_deterministic_predicates_are_learnt(
+    spark: SparkSession,
+    log: str,
+    learnt: Learnt,
+    same: Callable[[str], DataFrame],
+    predicate: str,
+    files: int,
+    codegen: str,
+) -> None:
+    spark.conf.set("spark.sql.codegen.wholeStage", codegen)
+    same(sql_of(log, predicate))
+    learnt()
+    assert kept(same(sql_of(log, predicate))) == [files]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM {log} WHERE rand(3) < 0",
+        "SELECT * FROM {log} WHERE text LIKE (SELECT concat('%', max(code), 'x') FROM {log})",
+        "SELECT * FROM {log} WHERE text IN (SELECT 'nothing' FROM {log} WHERE code = 9)",
+        "SELECT * FROM (SELECT * FROM {log} WHERE text LIKE '%hay%') LIMIT 1",
+        "SELECT * FROM {log} WHERE monotonically_increasing_id() < 0",
+    ],
+)
+def test_nothing_is_learnt(
+    spark: SparkSession,
+    log: str,
+    learnt: Learnt,
+    same: Callable[[str], DataFrame],
+    statement: str,
+) -> None:
+    same(statement.format(log=f"parquet.`{log}`"))
+    assert learnt() == []
+
+
+def test_limit_that_stops_early_learns_only_from_files_read_to_their_end(
+    spark: SparkSession, log: str, learnt: Learnt
+) -> None:
+    spark.conf.set("spark.sql.files.maxPartitionBytes", str(1 << 30))
+    spark.conf.set("spark.sql.files.minPartitionNum", "1")
+    assert len(spark.sql(sql_of(log, NEEDLE) + " LIMIT 1").collect()) == 1
+    notes = learnt()
+    assert sum(note.files for note in notes) < FILES - 2
+    assert len(spark.sql(sql_of(log, NEEDLE)).collect()) == 2
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "files"),
+    [
+        # more conjuncts: fewer rows pass
+        (NEEDLE, f"{NEEDLE} AND code > 2", 2),
+        (NEEDLE, f"{NEEDLE} AND rand(1) < 2", 2),
+        # fewer conjuncts: more rows may pass
+        (f"{NEEDLE} AND code > 100", NEEDLE, FILES),
+        # another constant, another lambda, another direction
+        ("length(text) > 10", "length(text) > 3", FILES),
+        ("length(text) > 10", "length(text) <= 10", FILES),
+        ("exists(split(text, ' '), w -> w = 'x')", "exists(split(text, ' '), w -> w = 'hay')", FILES),
+        (NEEDLE, f"{NEEDLE} OR code = 1", FILES),
+        # the same in another spelling
+        (NEEDLE, "TEXT like '%NEEDLE%'", 2),
+        (NEEDLE, "contains(text, 'NEEDLE')", 2),
+    ],
+)
+def test_note_serves_scans_that_have_all_its_conjuncts(
+    spark: SparkSession,
+    log: str,
+    learnt: Learnt,
+    same: Callable[[str], DataFrame],
+    first: str,
+    then: str,
+    files: int,
+) -> None:
+    same(sql_of(log, first))
+    learnt()
+    assert kept(same(sql_of(log, then))) == [files]
+
+
+@pytest.mark.parametrize(
+    ("conf", "before", "after", "predicate"),
+    [
+        ("spark.sql.session.timeZone", "UTC", "Asia/Kolkata", "hour(timestamp_seconds(id)) = 5"),
+        ("spark.sql.ansi.enabled", "false", "true", "CAST(substr(text, 5) AS INT) = 10 AND id = 10"),
+        ("spark.sql.caseSensitive", "false", "true", NEEDLE),
+        ("spark.sql.legacy.timeParserPolicy", "CORRECTED", "LEGACY", NEEDLE),
+        ("spark.sql.parquet.filterPushdown", "true", "false", NEEDLE),
+    ],
+)
+def test_note_of_other_settings_is_not_used(
+    spark: SparkSession,
+    log: str,
+    learnt: Learnt,
+    conf: str,
+    before: str,
+    after: str,
+    predicate: str,
+) -> None:
+    spark.conf.set(conf, before)
+    rows(spark.sql(sql_of(log, predicate)))
+    assert len(learnt()) == 1
+    spark.conf.set(conf, after)
+    (scan,) = tamis.explain(spark.sql(sql_of(log, predicate))).to_dict()["scans"]
+    assert scan["remembered_files"] == 0
+    spark.conf.set(conf, before)
+    (scan,) = tamis.explain(spark.sql(sql_of(log, predicate))).to_dict()["scans"]
+    assert scan["remembered_files"] > 0
+
+
+def test_changed_files_are_read_again(
+    spark: SparkSession, log: str, learnt: Learnt, same: Callable[[str], DataFrame]
+) -> None:
+    same(sql_of(log, NEEDLE))
+    assert [note.files for note in learnt()] == [FILES - 2]
+    (victim,) = Path(log).glob("part-00000-*")
+    (other,) = Path(log).glob("part-00002-*")
+    spark.range(0, 2, 1, 1).selectExpr(
+        "id", "0L AS code", "'new NEEDLE' AS text", "1.0D AS ratio"
+    ).write.mode("append").parquet(log)
+    assert kept(same(sql_of(log, NEEDLE))) == [3]
+    victim.write_bytes(other.read_bytes())
+    (victim.parent / f".{victim.name}.crc").unlink(missing_ok=True)
+    spark.catalog.refreshByPath(log)
+    assert kept(same(sql_of(log, NEEDLE))) == [4]
+    other.unlink()
+    spark.catalog.refreshByPath(log)
+    assert kept(same(sql_of(log, NEEDLE))) == [3]
+
+
+def test_joins_topk_and_aggregates_profit(
+    spark: SparkSession, log: str, learnt: Learnt, same: Callable[[str], DataFrame]
+) -> None:
+    spark.read.parquet(log).createOrReplaceTempView("log")
+    same(f"SELECT * FROM log WHERE {NEEDLE}")
+    learnt()
+    assert kept(same(f"SELECT count(*) FROM log WHERE {NEEDLE}")) == [2]
+    assert kept(same(f"SELECT * FROM log WHERE {NEEDLE} ORDER BY id DESC LIMIT 1")) == [2]
+    joined = same(f"SELECT * FROM log a JOIN log b ON a.id = b.id WHERE a.{NEEDLE}")
+    assert 2 in kept(joined)
+
+
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_self_joins_unions_and_caches_learn_each_filter(
+    spark: SparkSession,
+    log: str,
+    learnt: Learnt,
+    same: Callable[[str], DataFrame],
+    adaptive: str,
+) -> None:
+    spark.conf.set("spark.sql.adaptive.enabled", adaptive)
+    spark.conf.set("spark.sql.autoBroadcastJoinThreshold", "-1")
+    spark.read.parquet(log).createOrReplaceTempView("log")
+    statements = [
+        f"SELECT count(*) FROM (SELECT * FROM log WHERE {NEEDLE}) a JOIN "
+        "(SELECT * FROM log WHERE text LIKE '%hay 1%') b ON a.code = b.code",
+        f"SELECT * FROM log WHERE {NEEDLE} UNION ALL SELECT * FROM log WHERE text LIKE '%9%'",
+        f"SELECT code, count(*) FROM log WHERE {NEEDLE} GROUP BY code",
+    ]
+    for statement in statements * 2:
+        same(statement)
+        learnt()
+    assert {note.files for note in learnt()} >= {FILES - 2}
+
+
+def test_cached_frame_is_learnt_from(spark: SparkSession, log: str, learnt: Learnt) -> None:
+    cached = spark.sql(sql_of(log, NEEDLE)).cache()
+    assert cached.count() == 2
+    cached.unpersist()
+    assert [note.files for note in learnt()] == [FILES - 2]
+
+
+def test_same_scan_twice_in_one_task_learns_nothing(
+    spark: SparkSession, log: str, learnt: Learnt
+) -> None:
+    # Spark's own vectorized reader fails here
+    spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    spark.conf.set("spark.sql.parquet.enableVectorizedReader", "false")
+    numbers = spark.sql(sql_of(log, NEEDLE)).select("id").coalesce(1)
+    plan = numbers._jdf.queryExecution().toRdd()
+    assert plan.cartesian(plan, spark._jvm.scala.reflect.ClassTag.Any()).count() == 4
+    learnt()
+    assert kept(spark.sql(sql_of(log, NEEDLE))) == [FILES]
+
+
+def test_failed_query_teaches_nothing(spark: SparkSession, log: str, learnt: Learnt) -> None:
+    spark.conf.set("spark.sql.ansi.enabled", "true")
+    with pytest.raises(Exception, match="DIVIDE_BY_ZERO"):
+        spark.sql(sql_of(log, "1 / (id - 399) > 2 AND text LIKE '%NEEDLE%'")).collect()
+        spark.sql(sql_of(log, "1 / (id - 399) > 2")).collect()
+    assert all("DIVIDE" not in str(note) for note in learnt())
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    assert spark.sql(sql_of(log, NEEDLE)).count() == 2
+
+
+def test_partition_values_are_not_part_of_a_note(
+    spark: SparkSession, tmp_path: Path, learnt: Learnt, same: Callable[[str], DataFrame]
+) -> None:
+    path = str(tmp_path / "days")
+    spark.range(0, 100, 1, 2).selectExpr(
+        "id", "concat('x', id) AS text", "id % 2 AS day"
+    ).write.partitionBy("day").parquet(path)
+    age(path)
+    same(sql_of(path, "day = 1 AND text LIKE '%97%'"))
+    (note,) = learnt()
+    assert note.predicates == ["(text IS NOT NULL)", "contains(text, '97')"]
+    same(sql_of(path, "day = 0 OR text LIKE '%97%'"))
+    assert len(learnt()) == 1  # the value of the conjunct depends on the directory
+    assert kept(same(sql_of(path, "day = 1 AND text LIKE '%97%'"))) == [1]
+
+
+def test_nested_fields_and_odd_names(
+    spark: SparkSession, tmp_path: Path, learnt: Learnt, same: Callable[[str], DataFrame]
+) -> None:
+    path = str(tmp_path / "odd")
+    spark.range(0, 60, 1, 3).selectExpr(
+        "named_struct('Ä b', concat('v', id), 'c', id) AS s", "concat('w', id) AS `a.b`"
+    ).write.parquet(path)
+    age(path)
+    for predicate in ("s.`Ä b` LIKE '%59%'", "`a.b` LIKE '%59%'"):
+        same(sql_of(path, predicate))
+        learnt()
+        assert kept(same(sql_of(path, predicate))) == [1]
+    same(sql_of(path, "s IS NULL AND `a.b` LIKE '%7%'"))
+    assert not any("s IS NULL" in str(note) for note in learnt())
+
+
+def test_files_that_are_too_young_are_not_learnt(
+    spark: SparkSession, log: str, learnt: Learnt
+) -> None:
+    import os
+
+    now = time.time() + 60
+    for file in Path(log).glob("*.parquet"):
+        os.utime(file, (now, now))
+    spark.catalog.refreshByPath(log)
+    rows(spark.sql(sql_of(log, NEEDLE)))
+    assert learnt() == []
+
+
+def test_explanations_name_the_cause(spark: SparkSession, log: str, learnt: Learnt) -> None:
+    statement = sql_of(log, NEEDLE)
+    rows(spark.sql(statement))
+    learnt()
+    text = str(tamis.explain(spark.sql(statement)))
+    assert f"an earlier scan found no row that passes in {FILES - 2} files" in text
+    plan = spark.sql(statement)._jdf.queryExecution().explainString(
+        spark._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")
+    )
+    assert f"Remembered: {FILES - 2} files left out" in plan
+    quoted = statement.replace("'", "\\'")
+    files = spark.sql(f"SELECT * FROM tamis_files('{quoted}')").collect()
+    causes = {file.decided_by for file in files if not file.kept}
+    assert causes == {"an earlier scan found no row that passes"}
+    explained = spark.sql(f"SELECT * FROM tamis_explain('{quoted}')").collect()
+    assert [row.files_pruned for row in explained if row.what == "remembered"] == [FILES - 2]
+
+
+def test_off_means_off(spark: SparkSession, log: str, learnt: Learnt) -> None:
+    rows(spark.sql(sql_of(log, NEEDLE)))
+    assert len(learnt()) == 1
+    spark.conf.set("spark.tamis.remember.enabled", "false")
+    assert kept(spark.sql(sql_of(log, NEEDLE))) == [FILES]
+    rows(spark.sql(sql_of(log, "text LIKE '%absent%'")))
+    assert len(learnt()) == 1
+
+
+def test_damaged_notes_are_no_notes(
+    spark: SparkSession, log: str, learnt: Learnt, tmp_path: Path
+) -> None:
+    rows(spark.sql(sql_of(log, NEEDLE)))
+    learnt()
+    (note,) = (tmp_path / "cache" / "remembered-1").glob("*.note")
+    note.write_bytes(note.read_bytes()[:-5])
+    rows(spark.sql(sql_of(log, "text LIKE '%absent%'")))
+    assert len(spark.sql(sql_of(log, NEEDLE)).collect()) == 2
+
+
+def test_audit_checks_remembered_files(
+    spark: SparkSession, log: str, learnt: Learnt
+) -> None:
+    rows(spark.sql(sql_of(log, NEEDLE)))
+    learnt()
+    spark.conf.set("spark.tamis.audit", str(FILES))
+    audit = spark._jvm.io.tamis.report.Audit
+    before = audit.files()
+    rows(spark.sql(sql_of(log, NEEDLE)))
+    learnt()
+    assert spark._jvm.io.tamis.Tamis.awaitAudits(60_000)
+    assert audit.files() - before == FILES - 2

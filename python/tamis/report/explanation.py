@@ -33,7 +33,8 @@ class Explanation:
 
         `{"scans": [{"table", "files_kept", "files_total", "bytes_kept", "bytes_total", "rows_kept",
         "rows_total", "row_groups_kept", "row_groups_total", "planning_ms", "timing", "fallback",
-        "fallback_reason", "observed", "files_read", "bytes_read", "runtime": [{"sql", "prunes"}],
+        "fallback_reason", "remembered_files", "observed", "files_read", "bytes_read",
+        "runtime": [{"sql", "prunes"}],
         "implied", "goals": [{"goal", "reason"}], "conjuncts": [{"sql", "pushdown", "reason",
         "pruned_by", "pruned_files", "pruned_bytes", "pruned_rows", "added_files", "added_bytes",
         "added_rows"}]}], "left_to_spark": [{"table", "reason", "reasons"}], "answered": [{"table",
@@ -54,6 +55,9 @@ class Explanation:
 
         `pruned_by` names the statistics that rule out files for the conjunct, as the index records
         them: "bounds" of columns, "values", "bloom" and "expression".
+
+        `remembered_files` counts the files that are left out only because an earlier scan found no
+        row in them that passes these conjuncts.
 
         `runtime` lists conditions whose values are known only when the query runs. If "prunes" is
         true, the condition rules out files at that time. `files_read` and `bytes_read` are what the

@@ -72,6 +72,10 @@ def remarks(scan: dict[str, Any]) -> list[Note]:
     if listed is not None:
         left_out = part_of_whole(scan["files_total"] - listed, scan["files_total"], "files")
         notes.append(Note(f"Delta itself leaves out {left_out}", None, "exact"))
+    remembered = scan.get("remembered_files")
+    if remembered:
+        text = f"an earlier scan found no row that passes in {remembered:,} files, left out here"
+        notes.append(Note(text, None, "exact"))
     read = read_figures(scan)
     if read:
         notes.append(Note(read, fix, "unsupported" if observed else "exact"))

@@ -7,6 +7,7 @@ They are written to `<id>.evidence.arrow`, with one row per file of the listing,
     ruled_out    int32, the first conjunct that alone prunes the file; -1: the file has no row
     together     int32, the number of the conjunct that prunes it together with those before
     statistics   map<utf8, utf8>: cells of the public `files` table, as literals of Spark SQL
+    remembered   bool: an earlier scan found no row in the file that passes
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from tamis.indexing.read.memory import release_unused_memory
 from tamis.plan.detail.pruning_effects import effects
 from tamis.plan.scan_decision import decide
 from tamis.serve.detail.literals import literals
+from tamis.serve.remembered import remembered_files
 from tamis.serve.scans.arrow_export import written
 from tamis.serve.scans.deep_recursion import depth_of, with_room
 from tamis.serve.scans.implied_ranges import found_ranges
@@ -82,6 +84,7 @@ def _evidence(request: PlanRequest) -> pa.Table:
             "ruled_out": alone,
             "together": together,
             "statistics": cells,
+            "remembered": pa.array(remembered_files(request)),
         }
     )
 

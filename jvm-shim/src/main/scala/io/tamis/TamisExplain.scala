@@ -34,13 +34,17 @@ private object TamisExplain {
       s"goal ${g.text}: ${g.reason
           .fold("reads only the files that it needs")(r => "no effect" + why(Some(r)))}"
     )
+    val remembered = Some(d.rememberedFiles).filter(_ > 0).map { files =>
+      s"remembered: $files files, in which an earlier scan found no row that passes"
+    }
     val failed = decision.fallbackReason.map(r => "reads what plain Spark reads" + why(Some(r)))
     val observed = Option.when(decision.isObserved)(
       s"observed, not applied: ${decision.filesText} files are read"
     )
     val would = if (decision.isObserved) "would read " else ""
     (s"scan $number of ${table.name()}: $would${text(d.sizes)}" +:
-      (observed ++ conjuncts ++ goals ++ failed).map("  " + _).toSeq).mkString("", "\n", "\n")
+      (observed ++ conjuncts ++ remembered ++ goals ++ failed).map("  " + _).toSeq)
+      .mkString("", "\n", "\n")
   }
 
   private def text(sizes: ScanSizes): String = Seq(

@@ -15,8 +15,8 @@ import org.apache.spark.sql.types.StructType
   * statistics has a row too.
   *
   * Columns: `scan` counts from 1 and is NULL for what tamis does not scan; `what` is scan, goal,
-  * exact, inexact, unsupported, run time, left to spark or answered; `files_pruned` counts what the
-  * conjunct prunes on its own.
+  * exact, inexact, unsupported, remembered, run time, left to spark or answered; `files_pruned`
+  * counts what the conjunct prunes on its own.
   */
 object ExplainFunction extends QueryFunction("tamis_explain") {
   override def usage: String =
@@ -76,7 +76,16 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
         "files_pruned" -> this.number(c, "pruned_files")
       ) ++ why(c)
     }
-    (Iterator(itself) ++ goals ++ conjuncts ++ runtime).map(cells => row(cells: _*)).toSeq
+    val remembered = Some(scan.path("remembered_files").asLong).filter(_ > 0).map { files =>
+      head ++ Seq(
+        "what" -> "remembered",
+        "files_pruned" -> files,
+        "reason" -> "an earlier scan found no row that passes in these files"
+      )
+    }
+    (Iterator(itself) ++ goals ++ conjuncts ++ remembered ++ runtime)
+      .map(cells => row(cells: _*))
+      .toSeq
   }
 
   private def fallback(scan: JsonNode): Seq[(String, Any)] = {

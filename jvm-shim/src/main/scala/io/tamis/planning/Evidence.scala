@@ -18,6 +18,8 @@ import org.apache.spark.sql.types.StringType
   *   the first conjunct that alone rules the file out; -1: the file has no rows
   * @param together
   *   the conjunct up to which all of them together rule the file out
+  * @param isRemembered
+  *   an earlier scan found no row in the file that passes
   * @param statistics
   *   cells of the public `files` table, as Spark SQL literals
   */
@@ -26,7 +28,8 @@ final case class Evidence(
     verdict: Option[Verdict],
     ruledOut: Option[Int],
     together: Option[Int],
-    statistics: Map[String, String]
+    statistics: Map[String, String],
+    isRemembered: Boolean
 )
 
 object Evidence {
@@ -45,7 +48,8 @@ object Evidence {
         when(1)(Verdict.of(row.getUTF8String(1).toString)),
         when(2)(row.getInt(2)),
         when(3)(row.getInt(3)),
-        when(4)(texts(row.getMap(4))).getOrElse(Map.empty)
+        when(4)(texts(row.getMap(4))).getOrElse(Map.empty),
+        row.getBoolean(5)
       )
     }
     require(contents.rows.size == files, s"${contents.rows.size} rows for $files files")

@@ -46,6 +46,7 @@ final class ScanDetail(table: PlannedFiles, decision: Decision) {
     alone
       .map(i => if (i < 0) "the file has no rows" else decision.conjuncts(i).sql)
       .orElse(together)
+      .orElse(known.filter(_.isRemembered).map(_ => "an earlier scan found no row that passes"))
   }.orElse(if (isKept(file)) None else Some(ofPlan(file)))
 
   private def upTo(conjunct: Int): String =

@@ -3,6 +3,7 @@ package io.tamis.remember
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.FileOptions
 import io.tamis.planning.Decision
+import io.tamis.remote.ExecutorJar
 import io.tamis.rules.goals.NeverFails
 import io.tamis.scan.{ParquetReader, TamisScan, TamisScanExec}
 import io.tamis.wire.ExpressionWriter
@@ -24,7 +25,8 @@ import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
   *     top-k or a join has added;
   *   - that may lose files, if Spark is to ignore those that are missing or corrupt;
   *   - of a table format whose reader drops deleted rows: time travel brings them back;
-  *   - in a session whose plans other extensions run, on other kinds of nodes.
+  *   - in a session whose plans other extensions run, on other kinds of nodes;
+  *   - where executors lack the jar of tamis.
   */
 object LearnFromFilters extends ColumnarRule {
   override def preColumnarTransitions: Rule[SparkPlan] = Learn
@@ -50,7 +52,7 @@ object LearnFromFilters extends ColumnarRule {
     scan.learner.isEmpty && (table.reader eq ParquetReader) && exec.runtimeFilters.isEmpty &&
     table.purpose.implied.isEmpty && scan.decision.fallbackReason.isEmpty &&
     scan.decision.kept.count <= MostFiles && !new FileOptions(table).mayLoseFiles &&
-    isOnlySpark(table.session)
+    isOnlySpark(table.session) && ExecutorJar.isThere(table.session.sparkContext)
   }
 
   /** Beyond this, the outcomes would take too much memory of the driver. */

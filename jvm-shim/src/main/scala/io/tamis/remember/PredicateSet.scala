@@ -7,6 +7,7 @@ import java.util.Locale
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
 /** Conjuncts that were in force together.
   *
@@ -27,14 +28,29 @@ object PredicateKeys {
     * The key is the canonical form of the expression, which holds formats, time zones, ANSI mode
     * and collations, and the bodies of lambdas. Subqueries, functions of users and what is not
     * deterministic have no key. Neither has a conjunct over a partition column, whose value belongs
-    * to the table and not to the file.
+    * to the table and not to the file, or over a whole struct.
     */
   def of(files: PlannedFiles, conjuncts: Seq[Expression]): Seq[Option[String]] = {
     val writer = Question.writer(files)
     val partitions = files.relation.partitionSchema.fieldNames.map(_.toLowerCase(Locale.ROOT)).toSet
     def isOfFile(e: Expression) =
       !e.references.exists(a => partitions(a.name.toLowerCase(Locale.ROOT)))
-    conjuncts.map(c => if (isOfFile(c)) writer.keyOf(c) else None)
+    conjuncts.map(c => if (isOfFile(c) && !readsStruct(c)) writer.keyOf(c) else None)
+  }
+
+  /** Whether an expression reads a struct as a whole. If a file lacks the fields that a query needs
+    * of it, the struct is NULL or not depending on which other fields the query needs.
+    */
+  private def readsStruct(e: Expression): Boolean = e match {
+    case ExpressionWriter.ColumnPath(_) => holdsStruct(e.dataType)
+    case other                          => other.children.exists(readsStruct)
+  }
+
+  private def holdsStruct(t: DataType): Boolean = t match {
+    case _: StructType => true
+    case a: ArrayType  => holdsStruct(a.elementType)
+    case m: MapType    => holdsStruct(m.keyType) || holdsStruct(m.valueType)
+    case _             => false
   }
 
   /** A digest of the settings that decide which rows a reader returns, and where it finds the file.

@@ -6,8 +6,8 @@ import scala.util.Try
 
 import org.apache.spark.SparkContext
 
-/** The jar of tamis, which executors need to read remote tables. Parquet tables do not need it. */
-private[remote] object ExecutorJar {
+/** The jar of tamis, which executors need to read remote tables, and to note what they read. */
+private[tamis] object ExecutorJar {
 
   /** The jar that this class comes from. None if it is elsewhere, such as in a directory. */
   private lazy val path: Option[String] =
@@ -17,8 +17,15 @@ private[remote] object ExecutorJar {
 
   /** Sends the jar to executors, like `spark.jars`, unless that has sent it already. */
   def ship(context: SparkContext): Unit =
-    for (jar <- path if !context.isLocal) {
-      val name = Paths.get(jar).getFileName.toString
-      if (!context.listJars().exists(_.endsWith("/" + name))) context.addJar(jar)
-    }
+    for (jar <- path if !context.isLocal && !isSent(jar, context)) context.addJar(jar)
+
+  /** Whether executors have it. Parquet tables are read without it if not. */
+  def isThere(context: SparkContext): Boolean = context.isLocal || path.exists { jar =>
+    isSent(jar, context) ||
+    context.getConf.get("spark.executor.extraClassPath", "").contains(nameOf(jar))
+  }
+
+  private def isSent(jar: String, context: SparkContext): Boolean =
+    context.listJars().exists(_.endsWith("/" + nameOf(jar)))
+  private def nameOf(jar: String): String = Paths.get(jar).getFileName.toString
 }

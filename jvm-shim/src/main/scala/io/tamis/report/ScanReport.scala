@@ -51,6 +51,7 @@ object ScanReport {
       "files_listed" -> Some(d.kept.listing).filterNot(_.isWholeTable).map(_.size),
       "timing" -> of(d.timing),
       "fallback_reason" -> scan.decision.fallbackReason,
+      "remembered_files" -> d.rememberedFiles,
       "implied" -> d.impliedSql,
       "goals" -> ScanFields.goals(scan),
       "runtime" -> scan.conditions,

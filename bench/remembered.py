@@ -1,0 +1,116 @@
+"""What remembered predicates cost and save on a generated log.
+
+    python -m bench.remembered [--rows 10000000] [--files 300] [--rounds 7]
+
+Prints two tables. The first compares the time of a scan that learns with one that does not; the
+runs alternate. No scan finds anything to remember, because each round has a predicate of its own.
+The second counts the files that the first and the second run of a query open (see bench.opened).
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+from bench.opened import Opened
+from bench.session import jvm, session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+REMEMBER = "spark.tamis.remember.enabled"
+
+
+def write_log(spark: SparkSession, path: str, rows: int, files: int) -> None:
+    """Write a log in the order of time: rare words are anywhere, an incident is in one stretch."""
+    incident = f"id BETWEEN {rows // 2} AND {rows // 2 + rows // files}"
+    spark.range(0, rows, 1, files).selectExpr(
+        "timestamp_seconds(1700000000 + id DIV 100) AS ts",
+        "CAST(pmod(hash(id), 500) AS INT) AS host",
+        "concat(element_at(array('GET', 'PUT', 'POST'), CAST(id % 3 AS INT) + 1), ' /items/',"
+        " hex(xxhash64(id)), IF(pmod(hash(id, 1), 1000) = 0, ' 500 error', ' 200 ok'),"
+        f" IF({incident} AND id % 50 = 0, ' upstream timeout', ''),"
+        f" IF(id % {rows // 5 + 1} = 77, ' kernel panic', '')) AS payload",
+    ).write.parquet(path)
+
+
+def seconds_of(spark: SparkSession, path: str, predicate: str) -> float:
+    """Return how long a query takes that reads the rows that pass."""
+    frame = spark.read.schema("ts TIMESTAMP, host INT, payload STRING").parquet(path)
+    started = time.perf_counter()
+    frame.where(predicate).selectExpr("sum(host)").collect()
+    return time.perf_counter() - started
+
+
+def flush(spark: SparkSession) -> None:
+    """Wait until what queries have learnt is stored."""
+    jvm(spark).io.tamis.Tamis.flushLearnt(spark._jsparkSession)
+
+
+def costs(spark: SparkSession, path: str, rounds: int) -> None:
+    """Print what learning costs, in time of the whole query."""
+    print("predicate\twithout\twith\tratio")
+    kinds = {
+        "no row passes": "payload LIKE '%absent {}%'",
+        "every block has rows that pass": "payload LIKE '%error%' AND length(payload) > {}",
+        "every row passes": "payload LIKE '%items%' AND length(payload) > {}",
+    }
+    for name, predicate in kinds.items():
+        times: dict[str, list[float]] = {"false": [], "true": []}
+        for number in range(-1, rounds):
+            for on in ("false", "true") if number % 2 else ("true", "false"):
+                spark.conf.set(REMEMBER, on)
+                seconds = seconds_of(spark, path, predicate.format(number - 1000))
+                if number >= 0:  # the first round compiles
+                    times[on].append(seconds)
+        flush(spark)
+        off, on_ = median(times["false"]), median(times["true"])
+        print(f"{name}\t{off:.3f} s\t{on_:.3f} s\t{on_ / off:.3f}")
+    spark.conf.set(REMEMBER, "true")
+
+
+def savings(spark: SparkSession, path: str) -> None:
+    """Print the files that the first and the second run open."""
+    print("predicate\tfirst run\tsecond run\tfiles opened first\tsecond")
+    for predicate in (
+        "payload LIKE '%kernel panic%'",
+        "payload LIKE '%upstream timeout%'",
+        "payload RLIKE 'kernel pan[ij]c'",
+        "payload LIKE '%500 error%'",
+    ):
+        figures = []
+        for _ in range(2):
+            with Opened([Path(path)]) as opened:
+                seconds = seconds_of(spark, path, predicate)
+            flush(spark)
+            figures.append((seconds, len(opened.files)))
+        (first, all_files), (second, some) = figures
+        print(f"{predicate}\t{first:.3f} s\t{second:.3f} s\t{all_files}\t{some}")
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--files", type=int, default=300)
+    parser.add_argument("--rounds", type=int, default=7)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        spark = session("4g", {"spark.tamis.cache.location": f"{folder}/cache"})
+        path = f"{folder}/log"
+        started = time.perf_counter()
+        write_log(spark, path, arguments.rows, arguments.files)
+        took = time.perf_counter() - started
+        print(f"{arguments.rows:,} rows in {arguments.files} files, written in {took:.0f} s")
+        time.sleep(3)  # files that are too young are not learnt about
+        costs(spark, path, arguments.rounds)
+        savings(spark, path)
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,243 @@
+"""Notes: what they rule out, and what becomes of them on disk."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tamis.indexing.read.freshness import UNCHANGING
+from tamis.indexing.read.snapshot import FileKeys
+from tamis.remembered import Note, Store, identities_of, settled, store_in
+from tamis.remembered.notes import MAGIC, read_note, write_note
+
+TIME = 1_700_000_000_123
+MANY = 1 << 30
+
+
+def files(*keys: tuple[str, int, int]) -> FileKeys:
+    """Return files of one directory: name, size and modification time."""
+    names, sizes, times = zip(*keys, strict=True) if keys else ((), (), ())
+
+    def column(values: object, kind: pa.DataType) -> pa.ChunkedArray:
+        return pa.chunked_array([pa.array(values, kind)])
+
+    return FileKeys(
+        ("file:/t",),
+        column([0] * len(keys), pa.int32()),
+        column(names, pa.string()),
+        column(sizes, pa.int64()),
+        column(times, pa.int64()),
+    )
+
+
+def name(number: int) -> bytes:
+    return number.to_bytes(16, "big")
+
+
+def note(keys: str = "k", numbers: range = range(3), reading: str = "r", table: str = "t") -> Note:
+    return Note(reading, tuple(sorted(keys)), ("a LIKE '%x%'",), table, TIME, _joined(numbers))
+
+
+def _joined(numbers: range) -> bytes:
+    return b"".join(map(name, numbers))
+
+
+def ruled_out(store: Store, reading: str, keys: str, numbers: range) -> list[int]:
+    """Return the files that notes rule out for a scan with these conjuncts."""
+    names = pa.array([name(n) for n in numbers], pa.binary(16))
+    flags = np.zeros(len(names), np.bool_)
+    for kept in store.about(reading, list(keys)):
+        flags |= store.without_hit(kept, names)
+    return [n for n, flag in zip(numbers, flags, strict=True) if flag]
+
+
+@pytest.mark.parametrize(
+    ("reading", "keys", "expected"),
+    [
+        ("r", "ab", [0, 1, 2]),
+        ("r", "abc", [0, 1, 2]),
+        ("r", "a", []),
+        ("r", "b", []),
+        ("r", "", []),
+        ("other", "ab", []),
+    ],
+)
+def test_note_is_about_scans_with_all_its_conjuncts(
+    tmp_path: Path, reading: str, keys: str, expected: list[int]
+) -> None:
+    store = Store(tmp_path)
+    store.add(note("ab"), MANY)
+    assert ruled_out(store, reading, keys, range(5)) == expected
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(["a", "ab", "bc", "abc"]), st.sets(st.integers(0, 9)))),
+    st.sets(st.sampled_from("abc")),
+)
+def test_ruled_out_is_the_union_of_the_notes_whose_conjuncts_are_asked(
+    tmp_path_factory: pytest.TempPathFactory,
+    notes: list[tuple[str, set[int]]],
+    asked: set[str],
+) -> None:
+    folder = tmp_path_factory.mktemp("notes")
+    store = Store(folder)
+    expected: set[int] = set()
+    for keys, numbers in notes:
+        if numbers:
+            store.add(note(keys, sorted(numbers)), MANY)  # type: ignore[arg-type]
+            if set(keys) <= asked:
+                expected |= numbers
+    for each in (store, Store(folder)):  # in memory, and read from disk
+        assert set(ruled_out(each, "r", "".join(asked), range(10))) == expected
+
+
+def test_two_drivers_share_a_directory(tmp_path: Path) -> None:
+    first, second = Store(tmp_path), Store(tmp_path)
+    first.add(note(numbers=range(3)), MANY)
+    second.add(note(numbers=range(3, 5)), MANY)
+    assert ruled_out(second, "r", "k", range(9)) == [0, 1, 2, 3, 4]
+    assert ruled_out(Store(tmp_path), "r", "k", range(9)) == [0, 1, 2, 3, 4]
+
+
+def test_drivers_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
+    stores = [Store(tmp_path) for _ in range(4)]
+
+    def write(number: int) -> None:
+        for i in range(10):
+            stores[number].add(note(numbers=range(10 * number + i, 10 * number + i + 1)), MANY)
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    # whoever removes a note has written one with all of its files
+    assert ruled_out(Store(tmp_path), "r", "k", range(50)) == [*range(40)]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda data: b"",
+        lambda data: data[:-1],
+        lambda data: data[:40] + b"\x00" + data[41:],
+        lambda data: b"tamisRP2" + data[8:],
+        lambda data: data + b"x",
+    ],
+)
+def test_damaged_note_is_no_note(tmp_path: Path, damage) -> None:  # type: ignore[no-untyped-def]
+    Store(tmp_path).add(note(), MANY)
+    (path,) = tmp_path.glob("*.note")
+    path.write_bytes(damage(path.read_bytes()))
+    assert ruled_out(Store(tmp_path), "r", "k", range(3)) == []
+
+
+def test_note_damaged_while_it_is_known_rules_out_nothing(tmp_path: Path) -> None:
+    writer = Store(tmp_path)
+    writer.add(note(), MANY)
+    reader = Store(tmp_path)
+    assert len(reader.about("r", ["k"])) == 1
+    (path,) = tmp_path.glob("*.note")
+    path.write_bytes(path.read_bytes()[:50])
+    assert ruled_out(reader, "r", "k", range(3)) == []
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        note("", range(3)),
+        Note("r", ("k",), (), "t", 0, b""),
+        Note("r", ("k",), (), "t", 0, b"12345"),
+    ],
+)
+def test_note_that_says_nothing_or_too_much_is_not_read(wrong: Note) -> None:
+    assert read_note(write_note(wrong)) is None
+    assert write_note(wrong).startswith(MAGIC)
+
+
+def test_unfinished_write_leaves_the_former_state(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.add(note(), MANY)
+    (tmp_path / "0123-x.part").write_bytes(b"half")
+    assert ruled_out(Store(tmp_path), "r", "k", range(3)) == [0, 1, 2]
+
+
+def test_least_useful_notes_are_removed_first(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for keys in "abc":
+        store.add(note(keys, range(100)), MANY)
+    size = next(iter(tmp_path.glob("*.note"))).stat().st_size
+    (useful,) = store.about("r", "b")
+    store.saved(useful, 90, 1 << 30)
+    store.add(note("d", range(100)), 2 * size + 100)
+    assert [bool(ruled_out(store, "r", keys, range(3))) for keys in "abcd"] == [
+        False,
+        True,
+        False,
+        True,
+    ]
+    assert sum(path.stat().st_size for path in tmp_path.glob("*.note")) <= 2 * size + 100
+
+
+def test_note_larger_than_the_limit_is_not_written(tmp_path: Path) -> None:
+    Store(tmp_path).add(note(numbers=range(100)), 1000)
+    assert not [*tmp_path.glob("*.note")]
+
+
+def test_savings_outlive_the_driver(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.add(note(), MANY)
+    store.saved(store.all()[0], 2, 500)
+    store.saved(store.all()[0], 1, 100)
+    store.flush()
+    use = Store(tmp_path).all()[0].use
+    assert (use.scans, use.files, use.bytes) == (2, 3, 600)
+    store.add(note(numbers=range(5, 7)), MANY)
+    assert Store(tmp_path).all()[0].use.files == 3
+
+
+def test_files_are_named_by_path_size_and_time() -> None:
+    base = ("a.parquet", 10, TIME)
+    others = [
+        ("b.parquet", 10, TIME),
+        ("a.parquet", 11, TIME),
+        ("a.parquet", 10, TIME + 1),
+        ("a.parquet", 10, UNCHANGING),
+    ]
+    names = identities_of(files(base, *others)).to_pylist()
+    assert len(set(names)) == 5
+    assert None not in names
+    assert identities_of(files(base)).to_pylist() == names[:1]
+
+
+@pytest.mark.parametrize("key", [("a", -1, -1), ("a", 10, 0), ("a", 10, 315_532_800_000)])
+def test_file_that_cannot_be_told_from_another_has_no_name(key: tuple[str, int, int]) -> None:
+    assert identities_of(files(key)).to_pylist() == [None]
+    assert identities_of(files()).to_pylist() == []
+
+
+@pytest.mark.parametrize(
+    ("time", "started", "expected"),
+    [
+        (TIME, TIME + 100, True),
+        (TIME, TIME + 99, False),
+        (TIME, TIME - 5, False),
+        (TIME - 123, TIME - 123 + 2_999, False),  # whole seconds
+        (TIME - 123, TIME - 123 + 3_000, True),
+        (UNCHANGING, 0, True),
+    ],
+)
+def test_young_file_is_not_settled(time: int, started: int, expected: bool) -> None:
+    assert settled(files(("a", 1, time)), started).tolist() == [expected]
+
+
+def test_directory_that_cannot_be_used_has_no_store(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    assert store_in(str(tmp_path / "file")) is None
+    assert store_in(str(tmp_path / "new")) is not None
