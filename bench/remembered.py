@@ -3,7 +3,7 @@
     python -m bench.remembered [--rows 10000000] [--files 300] [--rounds 7]
 
 Prints two tables. The first compares the time of a scan that learns with one that does not; the
-runs alternate. No scan finds anything to remember, because each round has a predicate of its own.
+runs alternate. CPU time includes what is learnt and stored after the query. No scan finds anything to remember, because each round has a predicate of its own.
 The second counts the files that the first and the second run of a query open (see bench.opened).
 """
 
@@ -16,6 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+from bench.cpu import cpu_seconds
 from bench.opened import Opened
 from bench.session import jvm, session
 
@@ -52,8 +53,8 @@ def flush(spark: SparkSession) -> None:
 
 
 def costs(spark: SparkSession, path: str, rounds: int) -> None:
-    """Print what learning costs, in time of the whole query."""
-    print("predicate\twithout\twith\tratio")
+    """Print what learning costs, in time and CPU time of the driver and its sidecar."""
+    print("predicate\twithout\twith\tratio\tCPU without\twith\tratio")
     kinds = {
         "no row passes": "payload LIKE '%absent {}%'",
         "every block has rows that pass": "payload LIKE '%error%' AND length(payload) > {}",
@@ -61,15 +62,21 @@ def costs(spark: SparkSession, path: str, rounds: int) -> None:
     }
     for name, predicate in kinds.items():
         times: dict[str, list[float]] = {"false": [], "true": []}
+        cpu: dict[str, list[float]] = {"false": [], "true": []}
         for number in range(-1, rounds):
             for on in ("false", "true") if number % 2 else ("true", "false"):
                 spark.conf.set(REMEMBER, on)
+                before = cpu_seconds(spark)
                 seconds = seconds_of(spark, path, predicate.format(number - 1000))
+                flush(spark)
                 if number >= 0:  # the first round compiles
                     times[on].append(seconds)
-        flush(spark)
-        off, on_ = median(times["false"]), median(times["true"])
-        print(f"{name}\t{off:.3f} s\t{on_:.3f} s\t{on_ / off:.3f}")
+                    cpu[on].append(cpu_seconds(spark) - before)
+        figures = []
+        for each in (times, cpu):
+            off, on_ = median(each["false"]), median(each["true"])
+            figures.append(f"{off:.3f} s\t{on_:.3f} s\t{on_ / off:.3f}")
+        print(name, *figures, sep="\t", flush=True)
     spark.conf.set(REMEMBER, "true")
 
 

@@ -1,6 +1,7 @@
 """The Spark session of a benchmark: this process, two threads, default settings of tamis.
 
-Only automatic indexes are off, unless the benchmark turns them on.
+Automatic indexes are off, and so is what repeated queries remember, unless the benchmark turns them
+on.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ def session(memory: str, confs: dict[str, str] | None = None) -> SparkSession:
     for name in ("spark.ui.enabled", "spark.ui.showConsoleProgress"):
         builder = builder.config(name, "false")
     builder = builder.config("spark.tamis.index.auto", "off")
+    builder = builder.config("spark.tamis.remember.enabled", "false")
     for name, value in (confs or {}).items():
         builder = builder.config(name, value)
     spark = tamis.configure(builder).getOrCreate()

@@ -114,6 +114,8 @@ def spark_submit(
         *("--master", "local[2]", "--driver-memory", "2g"),
         *("--conf", "spark.ui.enabled=false", "--conf", "spark.log.level=WARN"),
         *("--conf", "spark.sql.shuffle.partitions=4", "--conf", "spark.tamis.timeout=60s"),
+        # its tables compare one run of each query with another
+        *("--conf", "spark.tamis.remember.enabled=false"),
         str(REPOSITORY / "bench" / "demo" / application),
         *arguments,
     ]

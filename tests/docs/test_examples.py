@@ -21,12 +21,14 @@ if TYPE_CHECKING:
         "statistics_index",
         "history",
         "checking",
+        "remembered",
     ],
 )
 def test_examples_of_a_page_run(
     name: str, spark: SparkSession, repository: Path, tmp_path: Path
 ) -> None:
-    for conf, default in (("history.enabled", "true"), ("index.auto", "footers")):
+    defaults = {"history.enabled": "true", "index.auto": "footers", "remember.enabled": "true"}
+    for conf, default in defaults.items():
         spark.conf.set(f"spark.tamis.{conf}", default)
     page = repository / "docs" / f"{name}.md"
     names = {"spark": spark, "path": str(tmp_path / "events")}
