@@ -134,6 +134,10 @@ object StubPlanner extends Planner {
   override def icebergFiles(request: String): String =
     throw new UnsupportedOperationException("the stub reads no manifests")
   override def ping(): String = "pong"
+  override def learn(request: String): String =
+    Messages.mapper.writeValueAsString(answered(Messages.mapper.readTree(request)))
+  override def remembered(request: String): String =
+    throw new UnsupportedOperationException("the stub remembers nothing")
   override def record(scan: String): String = { recorded :+= scan; "" }
   override def flush(): String = ""
 

@@ -1,0 +1,63 @@
+package io.tamis.remember
+
+import io.tamis.PlanSuite
+import org.apache.spark.sql.execution.SparkPlan
+
+class LearnFromFiltersSuite extends PlanSuite {
+  private def learners(sql: String): Seq[Learner] = withConf(
+    "spark.tamis.remember.enabled" -> "true",
+    "spark.sql.adaptive.enabled" -> "false"
+  ) {
+    val plan: SparkPlan = spark.sql(sql).queryExecution.executedPlan
+    plan.collectWithSubqueries { case noting: NoteHitsExec => noting.learner }
+  }
+
+  private def keys(sql: String): Set[String] =
+    learners(sql).flatMap(_.predicates.keys).toSet
+
+  test("a scan with a deterministic filter learns") {
+    assertEquals(learners("SELECT * FROM t WHERE s LIKE '%x%'").size, 1)
+    assertEquals(learners("SELECT * FROM p WHERE s LIKE '%x%' AND k > 3").size, 1)
+  }
+
+  test("scans without a filter, or with one that is not a property of the file, do not") {
+    assertEquals(learners("SELECT * FROM t"), Nil)
+    assertEquals(learners("SELECT * FROM t WHERE rand() < 0.5"), Nil)
+    assertEquals(learners("SELECT * FROM t WHERE k < (SELECT max(v) FROM u)"), Nil)
+    assertEquals(learners("SELECT * FROM p WHERE k = 1 OR day = '1'"), Nil)
+    withConf("spark.sql.files.ignoreCorruptFiles" -> "true") {
+      assertEquals(learners("SELECT * FROM t WHERE s LIKE '%x%'"), Nil)
+    }
+    withConf("spark.tamis.mode" -> "observe") {
+      assertEquals(learners("SELECT * FROM t WHERE s LIKE '%x%'"), Nil)
+    }
+  }
+
+  test("what a conjunct depends on is part of its key") {
+    val plain = keys("SELECT * FROM t WHERE s LIKE '%x%'")
+    assert(plain.nonEmpty)
+    assertEquals(keys("SELECT k FROM t AS other WHERE S like '%x%'"), plain)
+    assertNotEquals(keys("SELECT * FROM t WHERE s LIKE '%y%'"), plain)
+    val hour = "SELECT * FROM t WHERE hour(timestamp_seconds(k)) = 3"
+    val utc = withConf("spark.sql.session.timeZone" -> "UTC")(keys(hour))
+    val other = withConf("spark.sql.session.timeZone" -> "Asia/Kolkata")(keys(hour))
+    assertNotEquals(utc, other)
+    def cast = keys("SELECT * FROM t WHERE CAST(s AS INT) = 3")
+    assertNotEquals(
+      withConf("spark.sql.ansi.enabled" -> "true")(cast),
+      withConf("spark.sql.ansi.enabled" -> "false")(cast)
+    )
+    def lambda(x: String) =
+      keys(s"SELECT * FROM t WHERE exists(split(s, '1'), e -> e = '$x')")
+    assertEquals(lambda("a"), lambda("a"))
+    assertNotEquals(lambda("a"), lambda("b"))
+  }
+
+  test("two plans that learn have the same canonical form, so that exchanges are reused") {
+    withConf("spark.tamis.remember.enabled" -> "true", "spark.sql.adaptive.enabled" -> "false") {
+      def plan = spark.sql("SELECT * FROM t WHERE s LIKE '%x%'").queryExecution.executedPlan
+      assertEquals(plan.canonicalized, plan.canonicalized)
+      assert(plan.sameResult(plan))
+    }
+  }
+}

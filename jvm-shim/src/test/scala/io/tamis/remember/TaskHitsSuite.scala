@@ -1,0 +1,49 @@
+package io.tamis.remember
+
+class TaskHitsSuite extends munit.FunSuite {
+  private def observed(): TaskHits = {
+    val hits = new TaskHits
+    hits.observe()
+    hits.readerOpens()
+    hits
+  }
+
+  test("a row that passes belongs to the file that is read") {
+    val hits = observed()
+    assert(hits.startFile())
+    hits.note()
+    assertEquals(hits.endFile(), Some(true))
+    assert(hits.startFile())
+    assertEquals(hits.endFile(), Some(false))
+  }
+
+  test("without the node above the filter nothing is certain") {
+    val hits = new TaskHits
+    hits.readerOpens()
+    assert(!hits.startFile())
+    assertEquals(hits.endFile(), None)
+  }
+
+  test("nothing is certain any more once two readers were open at a time") {
+    val hits = observed()
+    assert(hits.startFile())
+    hits.readerOpens()
+    assertEquals(hits.endFile(), None)
+    hits.readerEnds()
+    hits.readerEnds()
+    hits.readerOpens()
+    assert(!hits.startFile())
+  }
+
+  test("readers that follow each other are certain") {
+    val hits = observed()
+    hits.readerEnds()
+    hits.readerOpens()
+    assert(hits.startFile())
+    assertEquals(hits.endFile(), Some(false))
+  }
+
+  test("outside of a task, the node and the readers do not meet") {
+    assert(TaskHits.of(1) ne TaskHits.of(1))
+  }
+}
