@@ -152,7 +152,11 @@ def test_limit_that_stops_early_learns_only_from_files_read_to_their_end(
         # another constant, another lambda, another direction
         ("length(text) > 10", "length(text) > 3", FILES),
         ("length(text) > 10", "length(text) <= 10", FILES),
-        ("exists(split(text, ' '), w -> w = 'x')", "exists(split(text, ' '), w -> w = 'hay')", FILES),
+        (
+            "exists(split(text, ' '), w -> w = 'x')",
+            "exists(split(text, ' '), w -> w = 'hay')",
+            FILES,
+        ),
         (NEEDLE, f"{NEEDLE} OR code = 1", FILES),
         # the same in another spelling
         (NEEDLE, "TEXT like '%NEEDLE%'", 2),
@@ -177,7 +181,12 @@ def test_note_serves_scans_that_have_all_its_conjuncts(
     ("conf", "before", "after", "predicate"),
     [
         ("spark.sql.session.timeZone", "UTC", "Asia/Kolkata", "hour(timestamp_seconds(id)) = 5"),
-        ("spark.sql.ansi.enabled", "false", "true", "CAST(substr(text, 5) AS INT) = 10 AND id = 10"),
+        (
+            "spark.sql.ansi.enabled",
+            "false",
+            "true",
+            "CAST(substr(text, 5) AS INT) = 10 AND id = 10",
+        ),
         ("spark.sql.caseSensitive", "false", "true", NEEDLE),
         ("spark.sql.legacy.timeParserPolicy", "CORRECTED", "LEGACY", NEEDLE),
         ("spark.sql.parquet.filterPushdown", "true", "false", NEEDLE),
@@ -339,8 +348,12 @@ def test_explanations_name_the_cause(spark: SparkSession, log: str, learnt: Lear
     learnt()
     text = str(tamis.explain(spark.sql(statement)))
     assert f"an earlier scan found no row that passes in {FILES - 2} files" in text
-    plan = spark.sql(statement)._jdf.queryExecution().explainString(
-        spark._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")
+    plan = (
+        spark.sql(statement)
+        ._jdf.queryExecution()
+        .explainString(
+            spark._jvm.org.apache.spark.sql.execution.ExplainMode.fromString("formatted")
+        )
     )
     assert f"Remembered: {FILES - 2} files left out" in plan
     quoted = statement.replace("'", "\\'")
@@ -371,9 +384,7 @@ def test_damaged_notes_are_no_notes(
     assert len(spark.sql(sql_of(log, NEEDLE)).collect()) == 2
 
 
-def test_audit_checks_remembered_files(
-    spark: SparkSession, log: str, learnt: Learnt
-) -> None:
+def test_audit_checks_remembered_files(spark: SparkSession, log: str, learnt: Learnt) -> None:
     rows(spark.sql(sql_of(log, NEEDLE)))
     learnt()
     spark.conf.set("spark.tamis.audit", str(FILES))
