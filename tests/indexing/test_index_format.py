@@ -677,7 +677,7 @@ class TestVersions:
             PageReader(root / "_tamis", page_reader.path_uri(root))
 
     def test_newer_format_of_recorded_json_ignores_entries_only(self, root: Path) -> None:
-        change_json(root, "recorded.json", lambda document: document.update(format=2))
+        change_json(root, "recorded.json", lambda document: document.update(format=3))
         assert opened(root).entries == []
         assert opened(root).values("a") == [None, None]
         assert opened(root).statistics("a")[0] == Statistics(1, 1, 1, 0)
