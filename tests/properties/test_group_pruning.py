@@ -217,8 +217,9 @@ def below(day: int) -> Compare:
     return Compare(Comparison.LESS, DAY, Literal(day, INTEGER))
 
 
-#: Rows of one file: MAIL on the days 5 and 6, AIR on 0 and 9, NULL on 3.
+#: Rows of one file: MAIL on the days 5 and 6, AIR on 0 and 9, NULL on 3, SHIP on 4 or NULL.
 ONE = [row("MAIL", 5), row("MAIL", 6), row("AIR", 0), row("AIR", 9), row(None, 3)]
+ONE += [row("SHIP", None), row("SHIP", 4)]
 CASES: list[tuple[list[Expr], bool]] = [
     ([equal(MODE, "MAIL"), below(5)], False),
     ([equal(MODE, "MAIL"), below(6)], True),
@@ -226,7 +227,10 @@ CASES: list[tuple[list[Expr], bool]] = [
     ([equal(MODE, "BUS")], False),
     ([IsNull(MODE), below(3)], False),
     ([IsNull(MODE), below(4)], True),
-    ([Not(equal(MODE, "AIR")), below(5)], False),
+    ([equal(MODE, "AIR"), IsNull(DAY)], False),
+    ([equal(MODE, "SHIP"), IsNull(DAY)], True),
+    ([equal(MODE, "SHIP"), below(4)], False),
+    ([Not(equal(MODE, "AIR")), below(4)], False),
     ([Not(equal(MODE, "AIR")), Not(below(5))], True),
     ([Or((equal(MODE, "MAIL"), IsNull(MODE))), below(3)], False),
     ([Or((equal(MODE, "MAIL"), below(1))), equal(MODE, "MAIL"), below(5)], False),

@@ -271,6 +271,14 @@ def shifted(draw: st.DrawFn, column: Column) -> Expr:
     return draw(st.sampled_from(choices))
 
 
+def rounded(x: Expr, y: Expr) -> list[tuple[Expr, Expr]]:
+    """Return two moments as seconds and as days."""
+    return [
+        (call("UnixTimestamp", LONG, x), call("UnixTimestamp", LONG, y)),
+        (call("Cast", DATE, x, timeZoneId=ZONE), call("Cast", DATE, y, timeZoneId=ZONE)),
+    ]
+
+
 @st.composite
 def compared_columns(draw: st.DrawFn, left: Column, right: Column) -> Expr:
     x, y = draw(shifted(left)), draw(shifted(right))
@@ -279,6 +287,8 @@ def compared_columns(draw: st.DrawFn, left: Column, right: Column) -> Expr:
         wanted = decimal(15, 3)
     op = draw(st.sampled_from([*Comparison]))
     sides = widened(x, wanted), widened(y, wanted)
+    if wanted in (TIMESTAMP, TIMESTAMP_NTZ):
+        sides = draw(st.sampled_from([sides, *rounded(*sides)]))
     expr: Expr = Compare(op, *(reversed(sides) if draw(st.booleans()) else sides))
     return Not(expr) if draw(st.booleans()) else expr
 
@@ -457,7 +467,7 @@ def works(expr: Expr, row: dict[str, Any]) -> bool:
 
 
 @pytest.mark.parametrize("types", TOGETHER, ids=lambda types: " and ".join(map(str, types)))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(data=st.data())
 def test_truth_of_a_predicate_over_two_columns_holds_for_every_row(
     data: st.DataObject, types: tuple[DataType, DataType]
