@@ -3,7 +3,8 @@
     python -m bench.remembered [--rows 10000000] [--files 300] [--rounds 7]
 
 Prints two tables. The first compares the time of a scan that learns with one that does not; the
-runs alternate. CPU time includes what is learnt and stored after the query. No scan finds anything to remember, because each round has a predicate of its own.
+runs alternate. CPU time includes what is learnt and stored after the query. No scan finds anything
+to remember, because each round has a predicate of its own.
 The second counts the files that the first and the second run of a query open (see bench.opened).
 """
 

@@ -117,7 +117,7 @@ def test_drivers_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
         each.start()
     for each in threads:
         each.join()
-    # whoever removes a note has written one with all of its files
+    # a store removes a note only after it has written one with all of its files
     assert ruled_out(Store(tmp_path), "r", "k", range(50)) == [*range(40)]
 
 

@@ -49,7 +49,7 @@ object TaskHits {
     * readers and the node are copied together when Spark sends them to an executor.
     */
   private[remember] def of(learner: Long): TaskHits = TaskContext.get() match {
-    case null    => new TaskHits // shared with nobody, so that nothing counts
+    case null    => new TaskHits // not shared, so that nothing counts
     case context =>
       val key = (context.taskAttemptId(), learner)
       current.computeIfAbsent(
