@@ -8,7 +8,7 @@ import scala.collection.mutable
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.connector.read.InputPartition
-import org.apache.spark.sql.execution.datasources.FilePartition
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 
 /** Learns from one scan in which of its files no row passes the filter directly above it.
   *
@@ -91,9 +91,10 @@ private final class Splits(private val partitions: Seq[FilePartition]) {
 
   def isSame(other: Splits): Boolean = partitions.size == other.partitions.size &&
     partitions.zip(other.partitions).forall { case (a, b) =>
-      a.index == b.index && (a.files eq b.files) || a.files.map(key).sameElements(b.files.map(key))
+      a.index == b.index &&
+      ((a.files eq b.files) || a.files.map(key).sameElements(b.files.map(key)))
     }
-  private def key(file: org.apache.spark.sql.execution.datasources.PartitionedFile) =
+  private def key(file: PartitionedFile) =
     (file.urlEncodedPath, file.start, file.length)
 
   /** The URL-encoded URIs of the files of which every split was read to its end, with no hit. The
