@@ -60,8 +60,8 @@ final class RuntimeFilter(condition: Expression, rows: Array[Any]) {
           AtOrBefore.condition(keys, orders, last, t)
         // the sample has too few rows: nothing is known
         case AtOrBefore(_, _, Literal(null, _), _, _) => Literal.TrueLiteral
-        case IfUnanswered(_, Literal(null, _))     => Literal.TrueLiteral
-        case IfUnanswered(key, Literal(_, _))      => And(IsNull(key), Literal.FalseLiteral)
+        case IfUnanswered(_, Literal(null, _))        => Literal.TrueLiteral
+        case IfUnanswered(key, Literal(_, _))         => And(IsNull(key), Literal.FalseLiteral)
       }
       val folded = filled.transformUp {
         case e if e.foldable && !e.isInstanceOf[Literal] => Literal.create(e.eval(), e.dataType)
