@@ -23,6 +23,7 @@ class RuleNamesSuite extends PlanSuite {
         "PruneForJoins",
         "AddImpliedFilters",
         "SplitResidual",
+        "GroupByPartitions",
         "PruneAtRunTime",
         "LeaveKeysToBloomFilters",
         "AlignSubqueryScans",
