@@ -503,3 +503,17 @@ def test_relation_of_other_columns_is_not_known(kind: RelationKind) -> None:
     a, b, c = (Column((name,), INTEGER) for name in "abc")
     files = Files([[{"a": 1, "b": 2}]], Compare(Comparison.EQUAL, a, b), True)
     assert files.expression(Relation(kind, a, c)) is None
+
+
+def test_days_with_25_hours_are_allowed_for() -> None:
+    """From the first moment of 3 November 2024 in New York to the last one of the next day."""
+    a, b = Column(("a",), TIMESTAMP), Column(("b",), TIMESTAMP)
+    hour = 3600 * SECOND
+    row = {"a": BACK + 47 * hour - 1, "b": BACK - 2 * hour}
+    days = [call("Cast", DATE, each, timeZoneId=ZONE) for each in (a, b)]
+    recorded = call("SubtractDates", DAY_TIME_INTERVAL, *days)
+    assert of_row(recorded, row) == DAY
+    found = Files([[row]], recorded, False).expression(Relation(RelationKind.DIFFERENCE, a, b))
+    assert found is not None
+    assert found.upper is not None
+    assert 49 * hour - 1 <= found.upper[0] < 56 * hour
