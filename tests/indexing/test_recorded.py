@@ -426,7 +426,35 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"expressions": ["array(id)"]}, "has type array<bigint>"),
     ({"expressions": ["CAST(kind AS INT)"]}, "cannot compute statistics"),
     ({"expressions": ["my_udf(id)"]}, "user-defined function"),
+    ({"predicates": "id > 5"}, "predicates= takes a list"),
+    ({"predicates": ["upper(kind)"]}, "predicates: upper.* has type string: pass a condition"),
+    ({"predicates": ["kind LIKE 'a%' AND id > 5"]}, "or its parts one by one"),
+    ({"predicates": ["id > rand()"]}, "it is not deterministic"),
+    ({"predicates": ["kin LIKE 'a%'"]}, "kin.*write it as in a SELECT"),
 ]
+
+
+# predicate, a condition of a query, number of kept files
+PREDICATES = [
+    ("payload LIKE '%k3%'", "payload LIKE '%k3%'", 2),
+    ("payload LIKE '%k3%'", "NOT payload LIKE '%k3%'", 6),
+    ("payload LIKE '%k3%'", "payload LIKE '%k3%' AND id < 700", 1),
+    ("payload LIKE '%k3%'", "payload LIKE '%k2%'", 8),
+    ("payload RLIKE 'n.: 1[5-9]'", "id < 0 OR payload RLIKE 'n.: 1[5-9]'", 2),
+    ("kind LIKE '%ie%'", "kind LIKE '%ie%'", 2),
+    ("kind LIKE '%ie%'", "NOT (kind LIKE '%ie%')", 4),
+    ("kind LIKE '%ie%'", "(kind LIKE '%ie%') IS NULL", 2),
+]
+
+
+@pytest.mark.parametrize(("predicate", "condition", "files"), PREDICATES)
+def test_recorded_predicates(
+    spark: SparkSession, path: str, predicate: str, condition: str, files: int
+) -> None:
+    index = tamis.index(spark, path).build()
+    index.add(predicates=[predicate])
+    assert check(spark, path, condition) == files
+    assert predicate in [each.name for each in index.describe().recorded]
 
 
 @pytest.mark.parametrize(("options", "says"), ERRORS)

@@ -76,6 +76,15 @@ Expressions = Annotated[
         help="Record bounds and values of this expression; repeatable.",
     ),
 ]
+Predicates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--predicate",
+        metavar="SQL",
+        help="Record whether no row, some or all rows of each file satisfy this condition, such "
+        "as a LIKE; repeatable.",
+    ),
+]
 Aggregates = Annotated[
     list[str] | None,
     typer.Option(
@@ -134,6 +143,7 @@ class _Request:
     fill_gaps: bool | None
     aggregates: list[str] | None
     by: list[str]
+    predicates: list[str] | None
 
 
 def _columns(
@@ -176,6 +186,7 @@ def _recording(column_help: str, gaps_help: str) -> Callable[[_Record], _Record]
             values: Values = None,
             ndv: Ndv = None,
             expression: Expressions = None,
+            predicate: Predicates = None,
             aggregate: Aggregates = None,
             by: By = None,
             fill_gaps: bool | None = typer.Option(
@@ -188,7 +199,8 @@ def _recording(column_help: str, gaps_help: str) -> Callable[[_Record], _Record]
         ) -> None:
             columns = _columns(column, bounds, bloom, values, ndv)
             with opened(target, conf, Reads(format, schema, option)) as index:
-                record(index, _Request(columns, expression, fill_gaps, aggregate, by or []))
+                request = _Request(columns, expression, fill_gaps, aggregate, by or [], predicate)
+                record(index, request)
                 _show(index, as_json=False)
 
         app.command(name=record.__name__, help=record.__doc__)(command)
@@ -213,6 +225,7 @@ def build(index: Index, request: _Request) -> None:
         fill_gaps=request.fill_gaps is not False,
         aggregates=request.aggregates,
         by=request.by,
+        predicates=request.predicates,
     )
 
 
@@ -229,6 +242,7 @@ def add(index: Index, request: _Request) -> None:
         fill_gaps=request.fill_gaps,
         aggregates=request.aggregates,
         by=request.by,
+        predicates=request.predicates,
     )
 
 

@@ -50,6 +50,7 @@ class Index(IndexChanges):
         fill_gaps: bool = True,
         aggregates: Sequence[str] | None = None,
         by: Sequence[str] = (),
+        predicates: Sequence[str] | None = None,
     ) -> Index:
         """Build the index from the footers of all files, and commit it.
 
@@ -95,15 +96,22 @@ class Index(IndexChanges):
             by: The columns by whose values the aggregates are recorded, for queries that group by
                 some of them, or filter by them. Nothing is recorded of a file with more than 1000
                 combinations of their values.
+            predicates: SQL of conditions to evaluate for each row: whether no row, some rows or all
+                rows of a file satisfy them. For conditions of one call, such as LIKE and RLIKE. For
+                a comparison, record the compared expression.
 
         Example:
             index.build(columns={"id": "bloom"}, expressions=["upper(name)"])
             index.build(aggregates=["sum(price * quantity)", "count(*)"], by=["country"])
         """
-        selected, spec = requested_statistics(columns, expressions, fill_gaps, aggregates, by)
+        selected, spec = requested_statistics(
+            columns, expressions, fill_gaps, aggregates, by, predicates
+        )
         _require_library(spec)
         listing = self._list()
-        selected = self._reader_of(listing).narrowed(selected, spec)
+        reader = self._reader_of(listing)
+        reader.require_predicates(predicates or ())
+        selected = reader.narrowed(selected, spec)
         self._build(listing, selected, spec)
         return self
 
@@ -114,6 +122,7 @@ class Index(IndexChanges):
         fill_gaps: bool | None = None,
         aggregates: Sequence[str] | None = None,
         by: Sequence[str] = (),
+        predicates: Sequence[str] | None = None,
     ) -> Index:
         """Refresh the index, and record these statistics in addition to what it holds.
 
@@ -130,13 +139,19 @@ class Index(IndexChanges):
             fill_gaps: As for `build`. None: as the index was built before.
             aggregates: As for `build`.
             by: As for `build`. Aggregates that are recorded by other columns are kept.
+            predicates: As for `build`.
 
         Example:
             index.add(columns={"id": "bloom"})
+            index.add(predicates=["payload LIKE '%timeout%'"])
         """
         is_filled = fill_gaps is not False
-        selected, more = requested_statistics(columns, expressions, is_filled, aggregates, by)
+        selected, more = requested_statistics(
+            columns, expressions, is_filled, aggregates, by, predicates
+        )
         _require_library(more)
+        if predicates:
+            self._reader_of(self._list()).require_predicates(predicates)
         for _ in range(ATTEMPTS):
             if self._try_to_add(selected, more, fill_gaps):
                 return self

@@ -209,6 +209,16 @@ class TableReader:
             return None
         return entry.key
 
+    def require_predicates(self, predicates: Sequence[str]) -> None:
+        """Raise StatisticsIndexError for one that is not a condition or cannot be analyzed."""
+        for sql in predicates:
+            found = self._parse(sql, self._schema.json)["type"]
+            if found not in (None, "boolean"):
+                raise StatisticsIndexError(
+                    f"predicates: {sql} has type {found}: pass a condition, or record the value "
+                    "with expressions="
+                )
+
     def parse(self, sql: str) -> Expr | None:
         """Return an expression over the columns of the table; None if Spark cannot analyze it."""
         try:

@@ -148,16 +148,21 @@ def requested_statistics(
     fills_gaps: bool = False,
     aggregates: Sequence[str] | None = None,
     by: Sequence[str] | None = None,
+    predicates: Sequence[str] | None = None,
 ) -> tuple[Sequence[str] | None, RecordingSpec]:
     """Return the columns whose footer statistics are read (None: all), and the row statistics.
 
     >>> requested_statistics({"id": "bloom"}, ["upper(name)"])[1].expressions
     {'upper(name)': ('bounds', 'values')}
+    >>> requested_statistics(None, None, predicates=["name LIKE '%x%'"])[1].expressions
+    {"name LIKE '%x%'": ('bounds',)}
     """
     if isinstance(columns, str) or isinstance(expressions, str):
         raise StatisticsIndexError(
             "columns= and expressions= take lists, or mappings such as {'id': 'bloom'}"
         )
+    if isinstance(predicates, str):
+        raise StatisticsIndexError("predicates= takes a list, such as [\"name LIKE '%x%'\"]")
     if isinstance(aggregates, str) or isinstance(by, str):
         raise StatisticsIndexError("aggregates= and by= take lists, such as ['sum(price)']")
     if by and not aggregates:
@@ -165,14 +170,18 @@ def requested_statistics(
             "by= names the columns by whose values aggregates= are recorded: pass both"
         )
     whole, joint = split_joint(columns) if isinstance(columns, Mapping) else ({}, ())
+    kinds: dict[str, WholeKinds] = (
+        dict(expressions)
+        if isinstance(expressions, Mapping)
+        else dict.fromkeys(expressions or (), _OF_EXPRESSIONS)
+    )
+    # the bounds of a condition say whether it is true of no row, of some or of all of them
+    for sql in predicates or ():
+        listed = kinds.get(sql, ())
+        kinds[sql] = ("bounds", *((listed,) if isinstance(listed, str) else listed))
     recorded = RecordingSpec(
         _kinds("columns", whole),
-        _kinds(
-            "expressions",
-            expressions
-            if isinstance(expressions, Mapping)
-            else dict.fromkeys(expressions or (), _OF_EXPRESSIONS),
-        ),
+        _kinds("expressions", kinds),
         fills_gaps,
         _together(
             joint,
@@ -417,7 +426,7 @@ def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse)
     if pair is None and not isinstance(expr, Call | Opaque):
         raise StatisticsIndexError(
             f"expressions: {sql} is a predicate: pass the expression that it compares, such as "
-            "upper(name) instead of upper(name) = 'A'"
+            "upper(name) instead of upper(name) = 'A', or its parts one by one"
         )
     document = None if pair is None else json.dumps(parsed["document"])
     key = _key_of(expr, document)
