@@ -184,9 +184,6 @@ def test_scans_below_values_that_depend_on_the_task_are_not_grouped(tables: Spar
 
 SETTINGS: list[dict[str, Any]] = [
     {f"{BUCKETING}.pushPartValues.enabled": "false"},
-    {f"{BUCKETING}.partiallyClusteredDistribution.enabled": "true"},
-    {f"{BUCKETING}.allowJoinKeysSubsetOfPartitionKeys.enabled": "true"},
-    {f"{BUCKETING}.shuffle.enabled": "true"},
     {f"{BUCKETING}.partition.filter.enabled": "true"},
     {"spark.sql.requireAllClusterKeysForDistribution": "true"},
     {"spark.sql.files.maxPartitionBytes": "900", "spark.sql.files.openCostInBytes": "1000000"},
@@ -203,6 +200,23 @@ def test_settings_of_storage_partitioned_joins(
 ) -> None:
     for key, value in settings.items():
         tables.conf.set(key, value)
+    for statement, _ in HITS:
+        same(statement)
+
+
+@pytest.mark.parametrize(
+    "conf",
+    ["partiallyClusteredDistribution", "allowJoinKeysSubsetOfPartitionKeys", "shuffle"],
+)
+def test_groups_are_off_where_spark_does_not_compare_them_exactly(
+    tables: SparkSession, same: Callable[[str], DataFrame], conf: str
+) -> None:
+    tables.conf.set(f"{BUCKETING}.{conf}.enabled", "true")
+    frame = same(
+        "SELECT day, shop, count(*) OVER (PARTITION BY day, id), min(amount) OVER (PARTITION BY "
+        "day) FROM (SELECT DISTINCT day, shop, id, amount FROM sales)"
+    )
+    assert grouped(frame) == []
     for statement, _ in HITS:
         same(statement)
 

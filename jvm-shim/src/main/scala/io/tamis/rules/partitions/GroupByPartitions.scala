@@ -21,7 +21,10 @@ import org.apache.spark.sql.internal.SQLConf
   * No result depends on this rule: a scan that reports its partitioning reads the same rows in
   * other tasks, and all rows with equal values of the reported columns are in one task, because a
   * directory has one value of each partition column and no directory is in two groups. Spark itself
-  * decides whether that is what an operator needs, and adds an exchange where it is not.
+  * decides whether that is what an operator needs, and adds an exchange where it is not. With the
+  * confs in [[isExact]], which are off by default, its decisions are not exact: groups of (p, q)
+  * count as groups of p, also below an aggregate or a window by p, or the rows of a group are
+  * spread over tasks (seen in 4.1).
   *
   * A grouped scan has one task for each group, so a scan is grouped only if
   *   - an operator above it would otherwise need an exchange of many rows, and can do without one:
@@ -32,7 +35,11 @@ import org.apache.spark.sql.internal.SQLConf
 object GroupByPartitions extends GoalRule {
   override protected def isOn(conf: SQLConf): Boolean =
     TamisConf.mode(conf) == Mode.Apply && TamisConf.partitionGroupsEnabled(conf) &&
-      conf.v2BucketingEnabled
+      conf.v2BucketingEnabled && isExact(conf)
+
+  private def isExact(conf: SQLConf): Boolean =
+    !conf.v2BucketingAllowJoinKeysSubsetOfPartitionKeys &&
+      !conf.v2BucketingPartiallyClusteredDistributionEnabled && !conf.v2BucketingShuffleEnabled
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan =
     if (plan.isStreaming) plan
