@@ -132,6 +132,7 @@ spark-suites: setup ## Run Spark's own test suites with tamis: one to two hours 
 bench: setup ## Measure planning, scans and TPC-H; compare opened files with Iceberg and Delta; count requests (bench/)
 	@$(PYTHON) -m bench.planning
 	@$(PYTHON) -m bench.scans
+	@$(PYTHON) -m bench.scans.partition_groups
 	@$(PYTHON) -m bench.aggregates
 	@$(PYTHON) -m bench.tpch
 	@$(PYTHON) -m bench.tpch.formats
