@@ -134,6 +134,8 @@ bench: setup ## Measure planning, scans and TPC-H; compare opened files with Ice
 	@$(PYTHON) -m bench.scans
 	@$(PYTHON) -m bench.scans.partition_groups
 	@$(PYTHON) -m bench.aggregates
+	@$(PYTHON) -m bench.remembered
+	@$(PYTHON) -m bench.topk
 	@$(PYTHON) -m bench.tpch
 	@$(PYTHON) -m bench.tpch.formats
 	@$(PYTHON) -m bench.peers
