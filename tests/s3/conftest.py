@@ -113,6 +113,7 @@ def lake(
         "spark.hadoop.fs.s3a.fast.upload.buffer": "bytebuffer",
         **confs_of_small_queries(folder),
         "spark.tamis.index.auto": "off",  # except where a test turns it on
+        "spark.tamis.remember.enabled": "false",  # a repeated query would read fewer files
     }
     environment = shell(
         folder,

@@ -96,7 +96,7 @@ SAMPLED: list[tuple[str, list[int], list[int]]] = [
     ("SELECT half, id FROM t WHERE mode = '3' ORDER BY half, id LIMIT 10", [1, 0], [1]),
     ("SELECT half, id FROM t WHERE mode = '3' ORDER BY half DESC, id DESC LIMIT 10", [1, 0], [1]),
     # the second sample gives the answer
-    ("SELECT id, name FROM t WHERE name LIKE '%77%3' ORDER BY id LIMIT 3", [1, 5], [3]),
+    ("SELECT id, name, price FROM t WHERE name LIKE '%77%3' ORDER BY id LIMIT 3", [1, 5], [3]),
     # of a thousand values, one is too rare
     ("SELECT id FROM t WHERE spread = 3 ORDER BY id LIMIT 3", [], [100]),
     # no sample has enough rows
@@ -212,7 +212,7 @@ def test_no_sample_where_a_filter_may_raise(rows: SparkSession) -> None:
 
 
 def test_a_sample_that_was_too_small_is_not_read_again(rows: SparkSession) -> None:
-    statement = "SELECT name FROM t WHERE name LIKE '%55556%7' ORDER BY id LIMIT 3"
+    statement = "SELECT name, price FROM t WHERE name LIKE '%55556%7' ORDER BY id LIMIT 3"
     assert files_read(compared(rows, statement)) == {"samples": [1, 5], "scans": [100]}
     frame = compared(rows, statement)
     assert files_read(frame) == {"samples": [], "scans": [100]}
