@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Final
 
-from tamis.evaluation.functions.temporal.zones import DAY, HOUR, SECOND
+from tamis.evaluation.functions.temporal.zones import DAY, UNIT_LENGTHS
 from tamis.evaluation.pairs.terms import Term, holds_sums, is_number, term_of, zone_width
 from tamis.evaluation.statistics import Relation, RelationKind
 from tamis.expr.nodes import Call, Compare, Comparison, Expr, type_of
@@ -192,7 +192,7 @@ def subtraction_of(expr: Expr) -> Subtraction | None:
             error = _local_error(expr, types[0])
             return Subtraction(left, right, arguments, DAY_TIME_INTERVAL, unit, error)
         case "TimestampDiff" if expr.type == LONG and _are_moments(*types) and unit == 1:
-            length = _LENGTHS.get(str(expr.option("unit")).upper())
+            length = UNIT_LENGTHS.get(str(expr.option("unit")).upper())
             if length is None:
                 return None
             # Rounded toward zero to whole units, which takes away less than one unit.
@@ -205,17 +205,6 @@ def subtraction_of(expr: Expr) -> Subtraction | None:
 SUBTRACTIONS: Final = frozenset(
     ("Subtract", "DateDiff", "SubtractDates", "SubtractTimestamps", "TimestampDiff")
 )
-#: Units of timestampdiff that have a fixed length, in microseconds.
-_LENGTHS: Final = {
-    "MICROSECOND": 1,
-    "MILLISECOND": 1_000,
-    "SECOND": SECOND,
-    "MINUTE": 60 * SECOND,
-    "HOUR": HOUR,
-    "DAY": DAY,
-    "DAYOFYEAR": DAY,
-    "WEEK": 7 * DAY,
-}
 
 
 def _are_moments(end: DataType | None, start: DataType | None) -> bool:

@@ -15,7 +15,7 @@ from tamis.evaluation.functions.arithmetic import int64_overflow
 from tamis.evaluation.functions.function_entry import FunctionEntry, Knowledge
 from tamis.evaluation.functions.temporal import calendar
 from tamis.evaluation.functions.temporal.timestamps import is_safe, local, moment
-from tamis.evaluation.functions.temporal.zones import DAY, HOUR, SECOND
+from tamis.evaluation.functions.temporal.zones import DAY, UNIT_LENGTHS
 from tamis.evaluation.interpreter import value
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Call
@@ -84,17 +84,6 @@ def whole_days(call: Call, statistics: Statistics) -> Bounds | None:
     return result(INTEGER, low, high, x)
 
 
-#: Units of timestampdiff that have a fixed length, in microseconds.
-_LENGTHS: Final = {
-    "MICROSECOND": 1,
-    "MILLISECOND": 1_000,
-    "SECOND": SECOND,
-    "MINUTE": 60 * SECOND,
-    "HOUR": HOUR,
-    "DAY": DAY,
-    "DAYOFYEAR": DAY,
-    "WEEK": 7 * DAY,
-}
 _MONTHS: Final = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
 
 
@@ -107,8 +96,8 @@ def timestamp_diff(call: Call, statistics: Statistics) -> Bounds | None:
     start, end = operands
     low, high, proven = _apart(end, start, call)
     name = unit.upper()
-    if name in _LENGTHS:
-        low, high = (int64_overflow.toward_zero(each, _LENGTHS[name]) for each in (low, high))
+    if name in UNIT_LENGTHS:
+        low, high = (int64_overflow.toward_zero(each, UNIT_LENGTHS[name]) for each in (low, high))
         return result(LONG, low, high, start, end, proven=proven)
     if name not in _MONTHS:
         return None

@@ -34,11 +34,22 @@ from tamis.evaluation.domain.interval import Numbers
 from tamis.evaluation.functions.arithmetic import int64_overflow
 from tamis.expr.nodes import Call
 
-__all__ = ["DAY", "HOUR", "Zone", "zone", "zone_of"]
+__all__ = ["DAY", "HOUR", "SECOND", "UNIT_LENGTHS", "Zone", "zone", "zone_of"]
 
 SECOND: Final = 1_000_000
 HOUR: Final = 3_600 * SECOND
 DAY: Final = 24 * HOUR
+#: Units of timestampdiff that have a fixed length, in microseconds.
+UNIT_LENGTHS: Final = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1_000,
+    "SECOND": SECOND,
+    "MINUTE": 60 * SECOND,
+    "HOUR": HOUR,
+    "DAY": DAY,
+    "DAYOFYEAR": DAY,
+    "WEEK": 7 * DAY,
+}
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _FIRST: Final = 0
 _LAST: Final = (datetime.date(2100, 1, 1) - datetime.date(1970, 1, 1)).days * DAY
