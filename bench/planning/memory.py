@@ -40,8 +40,8 @@ from tamis.indexing.automatic.file_adder import Unindexed
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.executor.executor_job import row_groups_table
 from tamis.indexing.format.blooms import Blooms
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns
-from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_statistics import Parts, encode
 from tamis.indexing.format.store import Store
 from tamis.indexing.format.value_lists import ValueLists

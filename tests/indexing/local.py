@@ -24,10 +24,10 @@ from tamis.indexing.build.table_reader import TableReader
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
 from tamis.indexing.executor.executor_job import files_table, harvest, row_groups_table
 from tamis.indexing.format import blooms, distinct_sketches, value_lists
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.hashing import hash_int, hash_long, hashes_of
 from tamis.indexing.format.layout import POINTER, VISIBLE_FORMAT, VISIBLE_POINTER, seal, unseal
-from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.specification import SpecificationFile
 from tamis.indexing.format.store import Store
 from tamis.indexing.handle import Index

@@ -17,8 +17,9 @@ from tamis.indexing.build.rows.footer_gaps import fill, gap_entries, has_gap
 from tamis.indexing.build.rows.row_bounds import unknown_bounds
 from tamis.indexing.cli import app
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type, leaves_of
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
-from tamis.indexing.format.recording_spec import Entry, Schema
+from tamis.indexing.format.table_schema import Schema
 from tests.indexing.commands import use_session
 from tests.indexing.local import spark_schema
 

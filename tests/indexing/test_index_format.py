@@ -29,9 +29,9 @@ from tamis.evaluation.domain.edge_values import edge_of
 from tamis.expr.types import DataType
 from tamis.indexing.build.rows.row_bounds import bounds_at
 from tamis.indexing.format import blooms, distinct_sketches, value_lists
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.hashing import hashes_of
-from tamis.indexing.format.recording_spec import Entry
 from tests.indexing import local, page_reader
 from tests.indexing.local import LocalIndex, spark_schema, to_visible_layout
 from tests.indexing.page_reader import PageReader, Statistics, Unusable, hashed_bytes, xxh64

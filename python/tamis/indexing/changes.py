@@ -18,8 +18,9 @@ from tamis.indexing.build.segments import append, in_order, present, with_earlie
 from tamis.indexing.build.table_reader import TableReader
 from tamis.indexing.build.update import update
 from tamis.indexing.executor.columns_schema import Leaf
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.layout import Pointer, born_at
-from tamis.indexing.format.recording_spec import Entry, RecordingSpec, union_of
+from tamis.indexing.format.recording_spec import RecordingSpec, union_of
 from tamis.indexing.format.row_statistics import Parts, encode
 from tamis.indexing.format.store import Store
 from tamis.indexing.place import IndexPlace, Selected

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.layout import ColumnEntry, Pointer, index_uri
-from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import FLOATING
 from tamis.indexing.problems import refresh_command
 from tamis.indexing.read.command_options import command_options

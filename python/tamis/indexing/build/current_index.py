@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.executor.columns_schema import Leaf
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.layout import COUNTED_FORMAT, FILES, ROW_GROUPS, Pointer
-from tamis.indexing.format.recording_spec import Entry, RecordingSpec
+from tamis.indexing.format.recording_spec import RecordingSpec
 from tamis.indexing.format.row_statistics import Recording, recording_of
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable

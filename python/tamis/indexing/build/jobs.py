@@ -38,8 +38,9 @@ from tamis.indexing.executor import (
     thrift,
 )
 from tamis.indexing.executor.columns_schema import Leaf
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
-from tamis.indexing.format.recording_spec import Entry, Schema
+from tamis.indexing.format.table_schema import Schema
 from tamis.indexing.read.reader_options import ICEBERG
 from tamis.indexing.read.snapshot import FileKeys
 

@@ -19,9 +19,9 @@ import pyarrow as pa
 from tamis.indexing.build.current_index import load_segments
 from tamis.indexing.build.generation import MAX_PROBLEMS, Generation
 from tamis.indexing.build.rows.row_bounds import unknown_bounds
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Recorded
 from tamis.indexing.format.layout import ColumnEntry, Pointer, Segment, Totals, now
-from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_statistics import encode, load, recording_of
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexMissing

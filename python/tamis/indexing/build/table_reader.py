@@ -23,8 +23,10 @@ from tamis.indexing.build.rows.row_columns import (
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.executor.executor_job import SMALLEST
 from tamis.indexing.format.distinct_sketches import missing_library
+from tamis.indexing.format.entries import Entry, entries_of
 from tamis.indexing.format.entry_statistics import Recorded, RowStatistics, timed
-from tamis.indexing.format.recording_spec import Entry, RecordingSpec, Schema, entries_of
+from tamis.indexing.format.recording_spec import RecordingSpec
+from tamis.indexing.format.table_schema import Schema
 from tamis.indexing.read.reader_options import ICEBERG, refusal
 from tamis.wire.catalyst import decode
 

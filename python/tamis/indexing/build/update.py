@@ -16,8 +16,9 @@ from tamis.indexing.build.rows.footer_gaps import has_gap
 from tamis.indexing.build.rows.row_bounds import unknown_bounds
 from tamis.indexing.build.table_reader import TableReader
 from tamis.indexing.executor.columns_schema import Leaf
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns, Recorded
-from tamis.indexing.format.recording_spec import Entry, RecordingSpec
+from tamis.indexing.format.recording_spec import RecordingSpec
 from tamis.indexing.format.row_statistics import load
 from tamis.indexing.format.row_statistics import merge as merge_parts
 from tamis.indexing.format.store import Store

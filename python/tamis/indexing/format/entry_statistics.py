@@ -9,8 +9,8 @@ import msgspec
 import pyarrow as pa
 
 from tamis.indexing.format import blooms, distinct_sketches, value_lists
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.groups import Groups
-from tamis.indexing.format.recording_spec import Entry
 
 __all__ = ["Columns", "Recorded", "RowStatistics", "timed"]
 

@@ -29,7 +29,7 @@ import pyarrow as pa
 from tamis.evaluation.domain.group_places import places_of
 from tamis.expr.types import DataType
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
-from tamis.indexing.format.recording_spec import Entry
+from tamis.indexing.format.entries import Entry
 
 __all__ = ["MAX_GROUPS", "Groups", "by_names", "joined", "no_groups", "schema_of"]
 

@@ -12,8 +12,8 @@ from typing import Final
 from tamis.expr.sql import identifier
 from tamis.indexing.format import blooms, distinct_sketches, value_lists
 from tamis.indexing.format.aggregate_sql import ROWS
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.groups import MAX_GROUPS
-from tamis.indexing.format.recording_spec import Entry
 
 __all__ = [
     "FILE",

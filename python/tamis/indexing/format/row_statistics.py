@@ -36,10 +36,11 @@ from tamis.expr.types import DataType
 from tamis.files.columns import plain
 from tamis.indexing.executor.columns_schema import arrow_type
 from tamis.indexing.format import blooms, distinct_sketches, groups, value_lists
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.layout import RECORDED as TABLE
 from tamis.indexing.format.layout import Pointer
-from tamis.indexing.format.recording_spec import Entry, RecordingSpec
+from tamis.indexing.format.recording_spec import RecordingSpec
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
 

@@ -11,7 +11,7 @@ from tamis.evaluation.pairs.relations import Pair, Subtraction, pair_of
 from tamis.evaluation.statistics import Relation, RelationKind, Subject
 from tamis.expr.nodes import Column
 from tamis.expr.rewrites import simplify
-from tamis.indexing.format.recording_spec import Entry
+from tamis.indexing.format.entries import Entry
 from tamis.wire.catalyst import decode
 
 __all__ = ["RecordedRelation", "Relations", "relations_of"]

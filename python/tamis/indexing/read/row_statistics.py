@@ -28,9 +28,9 @@ from tamis.files.columns import count_array, plain
 from tamis.indexing.format import distinct_sketches, row_statistics
 from tamis.indexing.format.aggregate_sql import AGGREGATES
 from tamis.indexing.format.blooms import BloomMembers
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.groups import Groups
 from tamis.indexing.format.layout import Pointer
-from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_statistics import Recording
 from tamis.indexing.format.store import Store
 from tamis.indexing.format.value_lists import ValueMembers

@@ -26,9 +26,10 @@ import pyarrow.compute as pc
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.build.rows.row_bounds import unknown_bounds
 from tamis.indexing.executor.columns_schema import Leaf
+from tamis.indexing.format.entries import Entry, column_entry
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
-from tamis.indexing.format.recording_spec import Entry, Schema, column_entry
 from tamis.indexing.format.row_sql import FLOATING, TEXT
+from tamis.indexing.format.table_schema import Schema
 
 __all__ = ["fill", "gap_entries", "has_gap"]
 

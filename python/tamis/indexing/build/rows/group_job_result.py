@@ -10,9 +10,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.groups import MAX_GROUPS, Groups, by_names, joined, no_groups, schema_of
-from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import FLOATING, MAX_BOUND
 
 __all__ = ["GroupJobResult"]

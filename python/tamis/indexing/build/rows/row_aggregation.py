@@ -33,9 +33,9 @@ from tamis.indexing.build.rows.sketch_job_result import SketchJobResult
 from tamis.indexing.build.rows.value_job_result import ValueJobResult
 from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.groups import MAX_GROUPS, no_groups
-from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import (
     FILE,
     ID,

@@ -9,8 +9,8 @@ import pyarrow.compute as pc
 
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
 from tamis.indexing.executor.decoding import cut_lower, cut_lower_text, cut_upper, cut_upper_text
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns
-from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import FLOATING, MAX_BOUND, TEXT
 
 __all__ = ["bounds_at", "kinds_of", "unknown_bounds"]

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
-from tamis.indexing.format.recording_spec import Entry, is_char
+from tamis.indexing.format.entries import Entry
+from tamis.indexing.format.table_schema import is_char
 from tamis.indexing.read.field_ids import fixed_by_partitions
 from tamis.indexing.read.reader_options import ICEBERG, Reading
 

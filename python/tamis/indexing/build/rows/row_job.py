@@ -22,8 +22,9 @@ from tamis.indexing.build.rows.row_aggregation import Job, Watch, failed
 from tamis.indexing.build.rows.row_bounds import bounds_at, kinds_of
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.executor.executor_job import row_groups_table
-from tamis.indexing.format.recording_spec import Entry, Schema, column_entry
+from tamis.indexing.format.entries import Entry, column_entry
 from tamis.indexing.format.row_sql import FILE, TEXT, bounds_sql
+from tamis.indexing.format.table_schema import Schema
 from tamis.indexing.read.snapshot import FileKeys
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.indexing.format import distinct_sketches
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns
-from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import TEXT
 from tamis.indexing.problems import IndexUnusable
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from tamis.expr.types import DataType
 from tamis.indexing.format import blooms, value_lists
+from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns
-from tamis.indexing.format.recording_spec import Entry
 from tamis.indexing.format.row_sql import NAN, ORDINARY
 
 __all__ = ["ValueJobResult"]
