@@ -1,13 +1,13 @@
 package io.tamis.remember
 
-import io.tamis.bridge.{AnyFailure, Daemons, OncePerContext, SidecarSupervisor}
+import io.tamis.bridge.{AnyFailure, DroppingQueue, OncePerContext, SidecarSupervisor}
 import io.tamis.conf.TamisConf
 import io.tamis.listing.Snapshots
 import io.tamis.planning.{AnswerMemo, Question}
 import io.tamis.report.{QueryListener, SparkEvents}
 import io.tamis.wire.{LearntRequest, Messages}
 import java.util.BitSet
-import java.util.concurrent._
+import java.util.concurrent.TimeoutException
 
 import scala.util.Try
 
@@ -28,9 +28,9 @@ final class LearntFiles private () extends QueryListener with AdaptiveSparkPlanH
         learners(ran.executedPlan).distinct.foreach { learner =>
           val files = learner.take()
           if (!files.isEmpty)
-            LearntFiles.sending.execute(() =>
+            LearntFiles.sending.add {
               LearntFiles.quietly(ran.sparkSession.withActive(LearntFiles.send(learner, files)))
-            )
+            }
         }
       }
   }
@@ -43,20 +43,10 @@ final class LearntFiles private () extends QueryListener with AdaptiveSparkPlanH
 }
 
 object LearntFiles {
-  private val MostWaiting = 64
   private val DeliveredMs = 10000L
   private val listening = new OncePerContext
 
-  private val sending = new ThreadPoolExecutor(
-    1,
-    1,
-    30,
-    TimeUnit.SECONDS,
-    new ArrayBlockingQueue[Runnable](MostWaiting),
-    Daemons.factory("tamis-learnt"),
-    new ThreadPoolExecutor.DiscardPolicy
-  )
-  sending.allowCoreThreadTimeOut(true)
+  private val sending = new DroppingQueue("tamis-learnt")
 
   /** Starts to learn, once per context. */
   def listenTo(context: SparkContext): Unit = listening(context) {
@@ -68,9 +58,7 @@ object LearntFiles {
   def flush(context: SparkContext): Unit = quietly {
     try {
       SparkEvents.delivered(context, DeliveredMs)
-      val last = new FutureTask[Unit](() => ())
-      sending.execute(last)
-      last.get(DeliveredMs, TimeUnit.MILLISECONDS)
+      sending.drain(DeliveredMs)(())
     } catch { case _: TimeoutException => } // other listeners of a busy driver
   }
 

@@ -1,9 +1,9 @@
 package io.tamis.report
 
-import io.tamis.bridge.{AnyFailure, Daemons, OncePerContext, SidecarSupervisor, Warnings}
+import io.tamis.bridge.{AnyFailure, DroppingQueue, OncePerContext, SidecarSupervisor, Warnings}
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.planning.AuditResult
-import java.util.concurrent._
+import java.util.concurrent.TimeoutException
 
 import scala.util.Try
 
@@ -23,28 +23,18 @@ final class ScanHistory private (application: String) extends QueryListener {
 
   override protected def ended(ran: QueryExecution, execution: Long, time: Long): Unit =
     if (isRecorded(ran))
-      sending.execute(() => record(ran)(ScanRecords.of(ran, application, execution, time)))
+      sending.add(record(ran)(ScanRecords.of(ran, application, execution, time)))
 
   override def onApplicationEnd(end: SparkListenerApplicationEnd): Unit = drain()
 }
 
 object ScanHistory {
-  private val MostWaiting = 64
   private val DrainMs = 2000L
   private val DeliveredMs = 10000L
 
   private val listening = new OncePerContext
 
-  private val sending = new ThreadPoolExecutor(
-    1,
-    1,
-    30,
-    TimeUnit.SECONDS,
-    new ArrayBlockingQueue[Runnable](MostWaiting),
-    Daemons.factory("tamis-history"),
-    new ThreadPoolExecutor.DiscardPolicy
-  )
-  sending.allowCoreThreadTimeOut(true)
+  private val sending = new DroppingQueue("tamis-history")
 
   /** Starts to record, once per context. */
   def listenTo(context: SparkContext): Unit = listening(context) {
@@ -88,12 +78,9 @@ object ScanHistory {
 
   /** Waits at most DrainMs until the records so far are written. */
   def drain(): Unit = quietly {
-    val last = new FutureTask[Unit](() =>
+    sending.drain(DrainMs) {
       SidecarSupervisor.current.filter(_.isAlive).foreach(s => complain(s.planner.flush()))
-    )
-    sending.execute(last)
-    try last.get(DrainMs, TimeUnit.MILLISECONDS)
-    catch { case _: TimeoutException => } // writing continues in the background
+    }
   }
 
   /** Warns about an error that the sidecar reports for an earlier record; usually there is none. */
