@@ -1,6 +1,6 @@
 package io.tamis.scan
 
-import io.tamis.listing.QuotedName
+import io.tamis.listing.{GroupNumbers, QuotedName}
 import io.tamis.planning.FileSelection
 import scala.collection.mutable
 
@@ -50,19 +50,14 @@ object PartitionGroups {
   def of(kept: FileSelection, columns: Seq[String]): Option[PartitionGroups] =
     Option.when(columns.nonEmpty && kept.count > 0) {
       val listing = kept.listing
-      val ordinals = columns.map(listing.partitionSchema.fieldIndex)
-      def valuesOf(directory: Int): Seq[Any] = {
-        val row = listing.groups(directory).values
-        ordinals.map(i => row.get(i, listing.partitionSchema(i).dataType))
-      }
       val directories = mutable.LinkedHashSet.empty[Int]
       kept.foreach(i => directories += listing.groupOf(i))
-      val values = directories.toIndexedSeq.map(valuesOf)
-      val numbers = values.distinct.zipWithIndex.toMap
+      val ordinals = columns.map(listing.partitionSchema.fieldIndex)
+      val numbers = GroupNumbers.of(listing, ordinals, directories.toSeq)
       new PartitionGroups(
         columns,
-        directories.toSeq.zip(values.map(numbers)).toMap,
-        values.distinct
+        directories.toSeq.zip(numbers.ofDirectories).toMap,
+        numbers.values
       )
     }
 }

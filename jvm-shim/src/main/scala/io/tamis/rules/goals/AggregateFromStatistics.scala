@@ -1,7 +1,7 @@
 package io.tamis.rules.goals
 
 import io.tamis.conf.{Mode, TamisConf}
-import io.tamis.listing.Listing
+import io.tamis.listing.{GroupNumbers, Listing}
 import io.tamis.planning.{FileSelection, ScanGoal, ScanPlanner}
 import io.tamis.wire.{AnsweredAggregates, GoalReader, Reason}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan

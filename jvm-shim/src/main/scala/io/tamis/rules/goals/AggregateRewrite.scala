@@ -1,5 +1,6 @@
 package io.tamis.rules.goals
 
+import io.tamis.listing.GroupNumbers
 import io.tamis.wire.{AggregateGoal, AnsweredGroup}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._

@@ -1,6 +1,6 @@
 package io.tamis.rules.goals
 
-import io.tamis.listing.Listing
+import io.tamis.listing.{GroupNumbers, Listing}
 import io.tamis.planning.Question
 import io.tamis.wire.{AggregateGoal, ExpressionWriter, TypeSets}
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
@@ -74,23 +74,9 @@ final case class StatisticsAggregate(
 
   /** Assigns the directories of a listing to groups of rows; None if it does not matter. */
   def numbersIn(listing: Listing): Option[GroupNumbers] = Option.when(partitions.nonEmpty) {
-    val types = partitions.map(i => i -> listing.partitionSchema(i).dataType)
-    val values = listing.groups.toSeq.map(g => types.map { case (i, t) => g.values.get(i, t) })
-    val distinct = values.distinct
-    val numbers = distinct.zipWithIndex.toMap
-    GroupNumbers(values.map(numbers), distinct)
+    GroupNumbers.of(listing, partitions, listing.groups.indices)
   }
 }
-
-/** The groups of rows in a listing, by their partition columns.
-  *
-  * @param ofDirectories
-  *   for each group of the listing (a directory), the number of its group of rows: several
-  *   directories may have the same partition values
-  * @param values
-  *   by that number, the values of the grouping attributes that are partition columns
-  */
-final case class GroupNumbers(ofDirectories: Seq[Int], values: Seq[Seq[Any]])
 
 object StatisticsAggregate {
 
