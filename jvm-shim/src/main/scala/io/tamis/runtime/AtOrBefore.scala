@@ -2,7 +2,6 @@ package io.tamis.runtime
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.types.StructType
 
 /** How ORDER BY sorts one key. */
@@ -13,9 +12,7 @@ object KeyOrder {
     KeyOrder(order.direction == Descending, order.nullOrdering == NullsFirst)
 }
 
-/** States that the keys of a row are at or before those of `last` in an ORDER BY, which holds for
-  * every row that affects the result. It only serves to skip files, and evaluates to true for every
-  * row.
+/** States that the keys of a row are at or before those of `last` in an ORDER BY.
   *
   * @param last
   *   a struct with one field per key; NULL: nothing is known, and every row may affect the result
@@ -31,11 +28,8 @@ final case class AtOrBefore(
     text: String,
     sample: String
 ) extends Expression
-    with Predicate
-    with CodegenFallback {
+    with ServesFiles {
   override def children: Seq[Expression] = keys :+ last
-  override def nullable: Boolean = false
-  override def eval(input: InternalRow): Any = true
   override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): AtOrBefore =
     copy(keys = newChildren.init, last = newChildren.last)
 }
@@ -90,19 +84,16 @@ object AtOrBefore {
   }
 }
 
-/** States that a scan is needed only if `answer` is NULL. Evaluates to true for every row.
+/** States that a scan is needed only if `answer` is NULL.
   *
   * @param key
   *   any column of the scan
   */
 final case class IfUnanswered(key: Expression, answer: Expression)
     extends BinaryExpression
-    with Predicate
-    with CodegenFallback {
+    with ServesFiles {
   override def left: Expression = key
   override def right: Expression = answer
-  override def nullable: Boolean = false
-  override def eval(input: InternalRow): Any = true
   override protected def withNewChildrenInternal(l: Expression, r: Expression): IfUnanswered =
     copy(key = l, answer = r)
 }

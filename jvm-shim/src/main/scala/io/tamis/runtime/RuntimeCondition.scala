@@ -24,17 +24,20 @@ final case class RuntimeCondition(child: Expression) extends UnaryExpression wit
   override val nodePatterns: Seq[TreePattern] = Seq(DYNAMIC_PRUNING_EXPRESSION)
 }
 
-/** States that `key` may be one of `keys`, which holds for every row that affects the result. It
-  * only serves to skip files, and evaluates to true for every row.
+/** A predicate that holds for every row that affects the result. It only serves to skip files, and
+  * evaluates to true for every row.
   */
-final case class KeyMembership(key: Expression, keys: Expression)
-    extends BinaryExpression
-    with Predicate
-    with CodegenFallback {
-  override def left: Expression = key
-  override def right: Expression = keys
+trait ServesFiles extends Predicate with CodegenFallback {
   override def nullable: Boolean = false
   override def eval(input: InternalRow): Any = true
+}
+
+/** States that `key` may be one of `keys`. */
+final case class KeyMembership(key: Expression, keys: Expression)
+    extends BinaryExpression
+    with ServesFiles {
+  override def left: Expression = key
+  override def right: Expression = keys
   override protected def withNewChildrenInternal(l: Expression, r: Expression): KeyMembership =
     copy(key = l, keys = r)
 }

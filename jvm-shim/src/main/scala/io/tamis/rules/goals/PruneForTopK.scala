@@ -86,7 +86,6 @@ object PruneForTopK extends GoalRule {
         }
       } match {
       // the files that statistics choose hold the first rows of the scan, not of the join
-      // the files that statistics choose hold the first rows of the scan, not of the join
       case Right((_, _, found)) if sorted.isJoined && found.samples.isEmpty => plan
       case Right((listing, asked, found))                                   =>
         def selected(files: BitSet) = FileSelection.of(listing, files)
