@@ -1,11 +1,13 @@
 package io.tamis.rules.partitions
 
 import io.tamis.conf.{Mode, TamisConf}
-import io.tamis.planning.{ScanConstraints, ScanGoal}
+import io.tamis.planning.ScanGoal
 import io.tamis.rules.goals.GoalRule
 import io.tamis.rules.joins.BroadcastEstimate
 import io.tamis.rules.relations.TamisRelation
 import io.tamis.wire.Reason
+import java.util.{Collections, IdentityHashMap}
+
 import scala.collection.mutable
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
@@ -42,51 +44,80 @@ object GroupByPartitions extends GoalRule {
       !conf.v2BucketingPartiallyClusteredDistributionEnabled && !conf.v2BucketingShuffleEnabled
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan =
-    if (plan.isStreaming) plan
+    if (plan.isStreaming || !plan.exists(isPartitioned)) plan
     else {
       val groups = new Groups
       plan.foreachUp {
-        case join: Join                           => groups.addJoin(join)
-        case a: Aggregate if exchangesManyRows(a) => groups.addAll(a.groupingExpressions, a.child)
-        case w: Window                            => groups.addAll(w.partitionSpec, w.child)
-        case _                                    =>
+        case join: Join                                  => groups.addJoin(join)
+        case a: Aggregate if groups.exchangesManyRows(a) =>
+          groups.addAll(a.groupingExpressions, a.child)
+        case w: Window => groups.addAll(w.partitionSpec, w.child)
+        case _         =>
       }
-      groups.outcomes match {
-        case Nil      => plan
-        case outcomes =>
-          plan.transformDown { case relation @ TamisRelation(_) =>
-            outcomes
-              .find(_._1 eq relation)
-              .fold(relation) { case (_, outcome) => TamisRelation.scannedFor(relation)(outcome) }
-          }
-      }
+      if (groups.isEmpty) plan
+      else plan.transformDown { case relation @ TamisRelation(_) => groups.applied(relation) }
     }
 
-  /** Groups of partition columns alone are few: their partial results are exchanged at no cost.
-    * Partial results of DISTINCT and of further columns are many.
+  /** Without such a scan, no side of a join is worth an estimate. */
+  private def isPartitioned(plan: LogicalPlan): Boolean = plan match {
+    case TamisRelation(table) => table.relation.partitionSchema.nonEmpty
+    case _                    => false
+  }
+
+  /** What is decided about the scan of a relation.
+    *
+    * @param by
+    *   the columns of the groups; Left: why there are none
     */
-  private def exchangesManyRows(a: Aggregate): Boolean =
-    a.groupingExpressions.exists {
-      case attribute: Attribute => PartitionColumn.origin(attribute, a.child, _ => false).isEmpty
-      case other                => !other.foldable
-    } || a.aggregateExpressions.exists(_.exists {
-      case e: AggregateExpression => e.isDistinct
-      case _                      => false
-    })
+  private final case class Outcome(
+      relation: LogicalPlan,
+      columns: Seq[String],
+      refusal: Option[Reason]
+  ) {
+    def by: Either[Reason, Seq[String]] = refusal.toLeft(columns)
+  }
 
   /** What is decided about the scans of one plan, from the bottom to the top. */
   private final class Groups {
-    private val decided =
-      mutable.ArrayBuffer.empty[(LogicalPlan, ScanConstraints => ScanConstraints)]
-    private val columnsOf = mutable.ArrayBuffer.empty[(LogicalPlan, Seq[String])]
-    private val joins = mutable.ArrayBuffer.empty[Join]
+    private val outcomes = mutable.ArrayBuffer.empty[Outcome]
+    private val grouped = Collections.newSetFromMap(new IdentityHashMap[Join, java.lang.Boolean])
+    private val broadcast = new IdentityHashMap[Join, (Boolean, Boolean)]
 
-    def outcomes: Seq[(LogicalPlan, ScanConstraints => ScanConstraints)] = decided.toSeq
+    def isEmpty: Boolean = outcomes.isEmpty
+
+    /** The relation with its scan as decided. A scan that one operator did not pay for may be
+      * grouped for another one.
+      */
+    def applied(relation: LogicalPlan): LogicalPlan =
+      outcomes.filter(_.relation eq relation).foldLeft(relation) { (scanned, outcome) =>
+        val goal = ScanGoal.Groups(outcome.columns)
+        TamisRelation.scannedFor(scanned)(_.grouped(outcome.by, goal))
+      }
+
+    /** Groups of partition columns alone are few: their partial results are exchanged at no cost.
+      * Partial results of DISTINCT and of further columns are many.
+      */
+    def exchangesManyRows(a: Aggregate): Boolean =
+      a.groupingExpressions.exists(e => !e.foldable && origin(e, a.child).isEmpty) ||
+        a.aggregateExpressions.exists(_.exists {
+          case e: AggregateExpression => e.isDistinct
+          case _                      => false
+        })
 
     private def origin(key: Expression, plan: LogicalPlan): Option[PartitionColumn] = key match {
-      case a: Attribute => PartitionColumn.origin(a, plan, j => joins.exists(_ eq j))
+      case a: Attribute => PartitionColumn.origin(a, plan)(staying)
       case _            => None
     }
+
+    /** Whether the rows of the left side, and whether those of the right side, stay in their tasks:
+      * if the other side is broadcast, or neither side is exchanged.
+      */
+    private def staying(join: Join): (Boolean, Boolean) =
+      if (grouped.contains(join)) (true, true) else estimated(join).swap
+
+    /** Computed once for each join, because it may ask the planner. */
+    private def estimated(join: Join): (Boolean, Boolean) =
+      broadcast.computeIfAbsent(join, BroadcastEstimate.sides(_))
 
     /** One operator with one child, which needs rows with equal keys in one task. */
     def addAll(keys: Seq[Expression], child: LogicalPlan): Unit = {
@@ -95,8 +126,7 @@ object GroupByPartitions extends GoalRule {
     }
 
     def addJoin(join: Join): Unit = join match {
-      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, left, right, _)
-          if BroadcastEstimate.sides(join) == (false, false) =>
+      case ExtractEquiJoinKeys(_, leftKeys, rightKeys, _, _, left, right, _) =>
         val pairs = leftKeys.zip(rightKeys).flatMap { case (l, r) =>
           origin(l, left).zip(origin(r, right))
         }
@@ -108,9 +138,9 @@ object GroupByPartitions extends GoalRule {
         // Spark's condition for the keys of the two sides
         val areEnough = ofOneScanEach.size == leftKeys.size ||
           !conf.getConf(SQLConf.REQUIRE_ALL_CLUSTER_KEYS_FOR_CO_PARTITION)
-        if (ofOneScanEach.nonEmpty && areEnough) {
+        if (ofOneScanEach.nonEmpty && areEnough && estimated(join) == (false, false)) {
           val (l, r) = ofOneScanEach.unzip
-          if (group(Seq(l, r))) joins += join
+          if (group(Seq(l, r))) grouped.add(join): Unit
         }
       case _ =>
     }
@@ -119,7 +149,9 @@ object GroupByPartitions extends GoalRule {
     private def group(sides: Seq[Seq[PartitionColumn]]): Boolean = {
       val wanted = sides.map(columns => columns.head.scan -> columns.map(_.name))
       val known = wanted.map { case (scan, names) =>
-        columnsOf.find(_._1 eq scan.relation).map(_._2 == names)
+        outcomes
+          .find(o => (o.relation eq scan.relation) && o.refusal.isEmpty)
+          .map(_.columns == names)
       }
       val isDistinct = wanted.forall { case (_, names) => names.distinct.size == names.size }
       if (!isDistinct || known.contains(Some(false))) false
@@ -130,18 +162,12 @@ object GroupByPartitions extends GoalRule {
         else {
           val refusal =
             sizes.flatten.reduce(_ and _).refusal(GroupLimits(wanted.head._1.table.session))
-          wanted.zip(known).foreach { case ((scan, names), isKnown) =>
-            if (isKnown.isEmpty) decide(scan.relation, names, refusal)
+          outcomes ++= wanted.zip(known).collect { case ((scan, names), None) =>
+            Outcome(scan.relation, names, refusal)
           }
           refusal.isEmpty
         }
       }
-    }
-
-    private def decide(relation: LogicalPlan, names: Seq[String], refusal: Option[Reason]): Unit = {
-      val outcome = refusal.toLeft(names)
-      if (outcome.isRight) columnsOf += relation -> names
-      decided += relation -> (_.grouped(outcome, ScanGoal.Groups(names)))
     }
   }
 }

@@ -1,6 +1,5 @@
 package io.tamis.rules.partitions
 
-import io.tamis.rules.joins.BroadcastEstimate
 import io.tamis.rules.relations.FilteredRelation
 import io.tamis.wire.TypeSets
 import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, Expression, NamedExpression}
@@ -16,15 +15,13 @@ object PartitionColumn {
     * in which the scan has read them: there is no exchange between the scan and the plan. None also
     * if a value of the plan depends on the task, such as `rand()` does.
     *
-    * @param withoutExchange
-    *   whether a join is known to need none
+    * @param staying
+    *   whether the rows of the left and of the right side of a join stay in their tasks
     */
-  def origin(
-      attribute: Attribute,
-      plan: LogicalPlan,
-      withoutExchange: Join => Boolean
+  def origin(attribute: Attribute, plan: LogicalPlan)(
+      staying: Join => (Boolean, Boolean)
   ): Option[PartitionColumn] = {
-    def below(a: Attribute, child: LogicalPlan) = origin(a, child, withoutExchange)
+    def below(a: Attribute, child: LogicalPlan) = origin(a, child)(staying)
     plan match {
       case _ if !plan.expressions.forall(_.deterministic) => None
       case FilteredRelation(scan)                         => of(attribute, scan)
@@ -32,10 +29,11 @@ object PartitionColumn {
       case Filter(_, child)     => below(attribute, child)
       case generate: Generate   => below(attribute, generate.child)
       case join: Join           =>
-        val (isLeft, isRight) = staying(join, withoutExchange)
-        if (isLeft && join.left.outputSet.contains(attribute)) below(attribute, join.left)
-        else if (isRight && join.right.outputSet.contains(attribute)) below(attribute, join.right)
-        else None
+        val isLeft = join.left.outputSet.contains(attribute)
+        // the estimates come last, because they cost most
+        below(attribute, if (isLeft) join.left else join.right)
+          .filter(_ => if (isLeft) keepsLeft(join.joinType) else keepsRight(join.joinType))
+          .filter(_ => if (isLeft) staying(join)._1 else staying(join)._2)
       // it exchanges rows by its own keys, unless these contain the column
       case a: Aggregate =>
         named(attribute, a.aggregateExpressions)
@@ -46,19 +44,17 @@ object PartitionColumn {
     }
   }
 
-  /** Whether the rows of the left side, and whether those of the right side, stay in their tasks:
-    * if the other side is broadcast, or neither side is exchanged. A row that an outer join extends
-    * with NULLs is in the task of the row that it extends, whatever its own columns would be.
+  /** Whether each row of the join comes from a row of the left side. An outer join also has rows in
+    * which the columns of a side are NULL, in the tasks of the other side's rows.
     */
-  private def staying(join: Join, withoutExchange: Join => Boolean): (Boolean, Boolean) = {
-    val (leftMoves, rightMoves) =
-      if (withoutExchange(join)) (true, true) else BroadcastEstimate.sides(join)
-    join.joinType match {
-      case _: InnerLike                    => (rightMoves, leftMoves)
-      case LeftOuter | LeftSemi | LeftAnti => (rightMoves, false)
-      case RightOuter                      => (false, leftMoves)
-      case _                               => (false, false)
-    }
+  private def keepsLeft(joinType: JoinType): Boolean = joinType match {
+    case _: InnerLike | LeftOuter | LeftSemi | LeftAnti => true
+    case _                                              => false
+  }
+
+  private def keepsRight(joinType: JoinType): Boolean = joinType match {
+    case _: InnerLike | RightOuter => true
+    case _                         => false
   }
 
   private def of(attribute: Attribute, scan: FilteredRelation): Option[PartitionColumn] = {
