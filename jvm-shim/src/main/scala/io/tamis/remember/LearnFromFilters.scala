@@ -39,10 +39,15 @@ object LearnFromFilters extends ColumnarRule {
 
     override protected def rewritten(plan: SparkPlan): SparkPlan = plan.transformUp {
       case filter @ FilterExec(_, TamisScanExec(exec, scan)) if isSuitable(exec, scan) =>
-        predicates(filter, scan).fold[SparkPlan](filter) { set =>
-          val learner =
-            Learner.start(scan.table.session.sparkContext, scan.table, scan.decision, set)
-          NoteHitsExec(filter.copy(child = learning(exec, scan, learner)), learner)
+        val learner = for {
+          set <- predicates(filter, scan)
+          tasks <- Splits.of(exec.inputPartitions)
+        } yield {
+          val context = scan.table.session.sparkContext
+          Learner.start(context, scan.table, scan.decision, set, tasks)
+        }
+        learner.fold[SparkPlan](filter) { l =>
+          NoteHitsExec(filter.copy(child = learning(exec, scan, l)), l)
         }
     }
   }

@@ -8,7 +8,7 @@ import scala.collection.mutable
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.connector.read.InputPartition
-import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.sql.execution.datasources.FilePartition
 
 /** Learns from one scan in which of its files no row passes the filter directly above it.
   *
@@ -18,19 +18,20 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFil
   *   of the scan, on the driver only
   * @param predicates
   *   the conjuncts without which a row of these files could not have been dropped
+  * @param partitions
+  *   the tasks of the scan, on the driver only: planned once, because outcomes have their numbers
   */
 final class Learner private (
     id: Long,
     outcomes: SplitOutcomes,
     @transient val files: PlannedFiles,
     @transient val decision: Decision,
-    @transient val predicates: PredicateSet
+    @transient val predicates: PredicateSet,
+    @transient private[tamis] val partitions: Seq[FilePartition]
 ) extends Serializable {
 
   /** Milliseconds since 1970 before the first file is read. */
   @transient val started: Long = System.currentTimeMillis()
-  @transient private var splits: Option[Splits] = None
-  @transient private var areSplitsKnown = true
   @transient private var reported = new BitSet
 
   // ---- in tasks ----
@@ -45,25 +46,14 @@ final class Learner private (
 
   // ---- on the driver ----
 
-  /** The tasks of the scan. If Spark plans them twice and not in the same way, nothing is learnt:
-    * outcomes have the numbers of partitions, and would be of either.
-    */
-  private[tamis] def planned(partitions: Seq[InputPartition]): Unit = synchronized {
-    val now = Splits.of(partitions)
-    if (now.isEmpty || splits.exists(before => !now.exists(before.isSame))) areSplitsKnown = false
-    splits = now
-  }
-
   /** The ordinals, in the listing, of the files in which no row passes; those of earlier calls are
     * left out.
     */
   private[remember] def take(): BitSet = synchronized {
     val found = new BitSet
-    if (areSplitsKnown) splits.foreach { all =>
-      val without = all.filesWithoutHit(outcomes.value)
-      if (without.nonEmpty)
-        decision.kept.foreach(i => if (without(decision.kept.listing.files.uri(i))) found.set(i))
-    }
+    val without = Splits.filesWithoutHit(partitions, outcomes.value)
+    if (without.nonEmpty)
+      decision.kept.foreach(i => if (without(decision.kept.listing.files.uri(i))) found.set(i))
     val isNew = found.clone().asInstanceOf[BitSet]
     isNew.andNot(reported)
     reported = found
@@ -78,29 +68,33 @@ object Learner {
       context: SparkContext,
       files: PlannedFiles,
       decision: Decision,
-      predicates: PredicateSet
+      predicates: PredicateSet,
+      partitions: Seq[FilePartition]
   ): Learner = {
     val outcomes = new SplitOutcomes
     context.register(outcomes)
-    new Learner(ids.incrementAndGet(), outcomes, files, decision, predicates)
+    new Learner(ids.incrementAndGet(), outcomes, files, decision, predicates, partitions)
   }
 }
 
-/** The splits of files that the tasks of a scan read, by partition. */
-private final class Splits(private val partitions: Seq[FilePartition]) {
+/** The splits of files that the tasks of a scan read. */
+private object Splits {
 
-  def isSame(other: Splits): Boolean = partitions.size == other.partitions.size &&
-    partitions.zip(other.partitions).forall { case (a, b) =>
-      a.index == b.index &&
-      ((a.files eq b.files) || a.files.map(key).sameElements(b.files.map(key)))
-    }
-  private def key(file: PartitionedFile) =
-    (file.urlEncodedPath, file.start, file.length)
+  /** The tasks of a scan; None if some are of another kind, or two have the same number. */
+  def of(partitions: Seq[InputPartition]): Option[Seq[FilePartition]] = {
+    val files = partitions.collect { case p: FilePartition => p }
+    Option.when(
+      files.size == partitions.size && files.map(_.index).distinct.size == files.size
+    )(files)
+  }
 
-  /** The URL-encoded URIs of the files of which every split was read to its end, with no hit. The
+  /** The URL-encoded URIs of the files whose splits were all read to their end, with no hit. The
     * splits of a file together hold all rows that can pass: statistics rule out the others.
     */
-  def filesWithoutHit(outcomes: Map[Int, PartitionOutcome]): Set[String] = {
+  def filesWithoutHit(
+      partitions: Seq[FilePartition],
+      outcomes: Map[Int, PartitionOutcome]
+  ): Set[String] = {
     val (read, others) = (mutable.HashSet.empty[String], mutable.HashSet.empty[String])
     partitions.foreach { partition =>
       val outcome = outcomes.get(partition.index)
@@ -110,16 +104,5 @@ private final class Splits(private val partitions: Seq[FilePartition]) {
       }
     }
     (read --= others).toSet
-  }
-}
-
-private object Splits {
-
-  /** None for partitions of another kind, or if two have the same number. */
-  def of(partitions: Seq[InputPartition]): Option[Splits] = {
-    val files = partitions.collect { case p: FilePartition => p }
-    Option.when(
-      files.size == partitions.size && files.map(_.index).distinct.size == files.size
-    )(new Splits(files))
   }
 }

@@ -39,7 +39,7 @@ final class TamisScan(
   /** The same files and filters with these columns. */
   def reading(columns: StructType): TamisScan = new TamisScan(table, decision, columns)
 
-  /** The same scan, which notes what its tasks read. */
+  /** The same scan, which notes what its tasks read: those that are planned already. */
   def learning(from: Learner): TamisScan = new TamisScan(table, decision, required, Some(from))
 
   private[tamis] val index = new FixedFileIndex(table, decision.kept)
@@ -220,11 +220,8 @@ final class TamisScan(
   * them.
   */
 final class TamisBatch(val scan: TamisScan, reading: FilesScan) extends Batch {
-  override def planInputPartitions(): Array[InputPartition] = {
-    val partitions = reading.partitions
-    scan.learner.foreach(_.planned(partitions.toSeq))
-    partitions
-  }
+  override def planInputPartitions(): Array[InputPartition] =
+    scan.learner.fold(reading.partitions)(_.partitions.toArray)
   override def createReaderFactory(): PartitionReaderFactory = scan.readers
 
   /** Spark itself compares run-time filters, so comparing the static scans is enough. */
