@@ -20,7 +20,8 @@ FILES = 100
 def sorted_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Write 100,000 rows in 100 files clustered by id, with columns that follow id and others."""
     path = str(tmp_path_factory.mktemp("sampled") / "t")
-    frame = spark_session.range(100_000).selectExpr(
+    # one partition for each file: repartitionByRange takes its bounds from a sample
+    frame = spark_session.range(0, 100_000, 1, FILES).selectExpr(
         "id",
         "CAST(pmod(hash(id), 7) AS STRING) AS mode",
         "date_add(DATE '1995-01-01', CAST(id DIV 125 AS INT)) AS day",
@@ -33,7 +34,7 @@ def sorted_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFa
         "-id AS `odd ``na.me`",
         "pmod(hash(id, 3), 1000) AS spread",
     )
-    frame.repartitionByRange(FILES, "id").sortWithinPartitions("id").write.parquet(path)
+    frame.write.parquet(path)
     tamis.index(spark_session, path).build(fill_gaps=False, columns={"x": "bounds"})
     return path
 
