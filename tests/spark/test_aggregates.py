@@ -192,6 +192,21 @@ def test_directories_with_equal_values_form_one_group(
     assert kept(frame) == []
 
 
+@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT"])
+def test_partition_values_that_are_equal_and_not_identical_are_left_to_spark(
+    spark: SparkSession, folder: str, same: Same, kind: str
+) -> None:
+    spelled = ["0.0", "-0.0", "NaN", "2"]
+    for number, value in enumerate(spelled):
+        spark.range(number * 10, number * 10 + 5).write.parquet(f"{folder}/t/p={value}")
+    spark.read.schema(f"id BIGINT, p {kind}").parquet(f"{folder}/t").createOrReplaceTempView("t")
+    tamis.index(spark, "t").build()
+    frame = same("SELECT p, count(*), min(id), max(id) FROM t GROUP BY p")
+    assert len(rows(frame)) == len(spelled) - 1
+    assert kept(frame) == [len(spelled)]
+    assert len(rows(same("SELECT DISTINCT p FROM t"))) == len(spelled) - 1
+
+
 def test_catalog_table_counts_appended_files(
     spark: SparkSession, events: DataFrame, same: Same
 ) -> None:
