@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -303,6 +304,24 @@ def test_sums_that_may_overflow_are_left_to_spark(
     table.index.build(aggregates=["sum(a)", "count(*)"], by=["g"])
     assert table.kept(f"SELECT {aggregate}, count(*) FROM t") == files
     table.same(f"SELECT g, {aggregate} FROM t GROUP BY g")
+
+
+@pytest.mark.parametrize(
+    ("excluded", "average"), [("", "0.00437"), ("DecimalAggregates", "0.00438")]
+)
+def test_averages_of_short_decimals_are_rounded_as_by_spark(
+    table: Table, excluded: str, average: str
+) -> None:
+    """Spark divides doubles, in which 7 / 160 / 10 is slightly less than 0.004375."""
+    if excluded:
+        rule = f"org.apache.spark.sql.catalyst.optimizer.{excluded}"
+        table.spark.conf.set("spark.sql.optimizer.excludedRules", rule)
+    for name, tenths in (("one", 3), ("two", 4)):
+        values = [Decimal("0.1")] * tenths + [Decimal(0)] * (80 - tenths)
+        table.write(name, a=pa.array(values, pa.decimal128(9, 1)))
+    table.index.build(aggregates=["avg(a)"])
+    assert table.kept("SELECT avg(a) FROM t") == []
+    assert [str(row[0]) for row in table.spark.sql("SELECT avg(a) FROM t").collect()] == [average]
 
 
 def test_overflow_raises_as_without_tamis(table: Table) -> None:
