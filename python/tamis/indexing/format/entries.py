@@ -255,7 +255,7 @@ def _of_aggregate(
         why = (
             "whose sum depends on the order of the rows: cast it to DECIMAL"
             if data_type in ("float", "double")
-            else "of which it cannot be recorded: aggregate a number, string, date or timestamp"
+            else "which cannot be aggregated here: pass a number, string, date or timestamp"
         )
         raise StatisticsIndexError(f"aggregates: {sql}: its argument has type {data_type}, {why}")
     expr = decode(parsed["document"])

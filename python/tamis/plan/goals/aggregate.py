@@ -126,7 +126,7 @@ def answer(
         raising: Flags of files that must be read even if they cannot change the answer, because
             a filter may raise an error in them.
         by: Columns by which rows are grouped, besides `keys`.
-        conjuncts: The filters, for files of which only some groups pass.
+        conjuncts: The filters, for files in which only some groups pass.
 
     Raises:
         NotTextError: The value of an aggregate is not valid UTF-8.

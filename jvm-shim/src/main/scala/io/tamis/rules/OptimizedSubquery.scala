@@ -7,7 +7,7 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
 /** A subquery that a rule adds to a plan, and whose rows a scan awaits at run time. */
 object OptimizedSubquery {
 
-  /** The subquery of this plan, of which only the first column counts. */
+  /** The subquery whose value is the first column of this plan. */
   def apply(session: SparkSession, plan: LogicalPlan): ScalarSubquery =
     of(optimized(session, plan))
 

@@ -46,7 +46,7 @@ final class PartitionGroups private (
 
 object PartitionGroups {
 
-  /** None if there is no column, or no file is kept. */
+  /** None without a column or a kept file. */
   def of(kept: FileSelection, columns: Seq[String]): Option[PartitionGroups] =
     Option.when(columns.nonEmpty && kept.count > 0) {
       val listing = kept.listing

@@ -31,7 +31,7 @@ final case class LearntRequest(
   override def read(answer: String): Unit = Messages.acknowledged(answer, id)
 }
 
-/** The files that a request speaks of, and where what is learnt about them is stored.
+/** The files of a request, and the store of what is learnt about them.
   *
   * @param maxBytes
   *   the most bytes of the store

@@ -8,9 +8,9 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.internal.SQLConf
 
-/** Answers aggregates over a scan from statistics for files whose rows all satisfy the filters, and
-  * for files of which recorded aggregates of groups show what passes. Only the other files are
-  * read.
+/** Answers aggregates over a scan from statistics for two kinds of files: those whose rows all
+  * satisfy the filters, and those whose recorded groups each pass or fail as a whole. Only the
+  * other files are read.
   *
   * Spark's own rule for this, SupportsPushDownAggregates, is not used: it works for all files of a
   * scan or for none, and over no file it answers COUNT with NULL (seen on 4.1).

@@ -12,7 +12,7 @@ final case class PartitionColumn(scan: FilteredRelation, name: String)
 object PartitionColumn {
 
   /** The partition column whose values this attribute has, if the rows of the plan are in the tasks
-    * in which the scan has read them: there is no exchange between the scan and the plan. None also
+    * in which the scan has read them, without an exchange between the scan and the plan. None also
     * if a value of the plan depends on the task, such as `rand()` does.
     *
     * @param staying
