@@ -451,7 +451,7 @@ REFUSED = [
     (["sum(none)"], [], "cannot be analyzed"),
     (["sum(a * rand())"], [], "not deterministic"),
     (["count(a > 1)"], [], "of a predicate"),
-    (["min(l)"], [], "cannot be recorded"),
+    (["min(l)"], [], "cannot be aggregated"),
     (["count(*)"], ["d"], "by: d has type double"),
     (["count(*)"], ["l"], "no column l"),
     (["count(*)"], ["missing"], "no column missing"),
