@@ -1,10 +1,10 @@
-"""MERGE over Delta and Iceberg tables while another session commits, with tamis and without.
+"""Commands over Delta and Iceberg tables while another session commits, with tamis and without.
 
     python tests/formats/conflicts.py
 
-The source of the MERGE waits until the other session has committed, so that the two always overlap.
-With tamis, a MERGE must fail in the same cases as without: where tamis reads fewer files, a commit to
-the other files still counts. If it succeeds, the table must hold the same rows.
+The command waits, while it reads, until the other session has committed, so that the two always
+overlap. With tamis, a command must fail in the same cases as without: where tamis reads fewer files, a
+commit to the other files still counts. If it succeeds, the table must hold the same rows.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import tempfile
 import threading
 import time
 from dataclasses import dataclass, field
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -26,10 +27,13 @@ from tests.differential.queries import confs_of_formats, session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_MERGE: Final = (
-    "MERGE INTO {t} t USING (SELECT waiting(a) a FROM VALUES (450L) v(a)) s ON t.id = s.a "
-    "AND t.id * 2 >= 800 {and} WHEN MATCHED THEN UPDATE SET s = 'merged'"
-)
+#: `waiting` returns its argument.
+COMMANDS: Final = {
+    "MERGE": "MERGE INTO {t} t USING (SELECT waiting(a) a FROM VALUES (450L) v(a)) s ON t.id = s.a "
+    "AND t.id * 2 >= 800 {and} WHEN MATCHED THEN UPDATE SET s = 'changed here'",
+    "UPDATE": "UPDATE {t} t SET s = 'changed here' WHERE t.id * 2 = 900 AND waiting(t.id) = 450 {and}",
+    "DELETE": "DELETE FROM {t} t WHERE t.id * 2 = 900 AND waiting(t.id) = 450 {and}",
+}
 #: Only the file with the ids from 400 on has a match, and only it is read with tamis.
 COMMITS: Final = {
     "append of a row that matches": "INSERT INTO {t} VALUES (450, 4, 'new')",
@@ -38,7 +42,7 @@ COMMITS: Final = {
     "delete in the file with the match": "DELETE FROM {t} WHERE id = 420",
     "update of the match": "UPDATE {t} SET s = 'changed' WHERE id = 450",
 }
-#: The clauses of CREATE TABLE, and of the condition of the MERGE.
+#: The clauses of CREATE TABLE, and of the condition of the command.
 TABLES: Final = {
     "delta": ("USING delta", ""),
     "delta with partitions": (
@@ -47,13 +51,15 @@ TABLES: Final = {
     ),
     "merge-on-read": (
         "USING iceberg TBLPROPERTIES ('format-version' = '2', "
-        "'write.merge.mode' = 'merge-on-read', 'write.delete.mode' = 'merge-on-read')",
+        "'write.merge.mode' = 'merge-on-read', 'write.delete.mode' = 'merge-on-read', "
+        "'write.update.mode' = 'merge-on-read')",
         "",
     ),
     "copy-on-write": ("USING iceberg TBLPROPERTIES ('format-version' = '2')", ""),
     "snapshot isolation": (
         "USING iceberg TBLPROPERTIES ('format-version' = '3', 'write.merge.mode' = 'merge-on-read', "
-        "'write.merge.isolation-level' = 'snapshot')",
+        "'write.merge.isolation-level' = 'snapshot', 'write.update.isolation-level' = 'snapshot', "
+        "'write.delete.isolation-level' = 'snapshot')",
         "",
     ),
 }
@@ -61,7 +67,7 @@ TABLES: Final = {
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of a MERGE.
+    """The result of a command.
 
     Attributes:
         error: The class of its error; empty if it succeeded.
@@ -80,18 +86,20 @@ def _class_of(error: Exception) -> str:
         "Found conflicting",
         "conflicting delete",
         "missing data files",
+        "Missing required files",
     )
     return " ".join(name for name in known if name in str(error)) or str(error)[:300]
 
 
 def outcome(
-    spark: SparkSession, other: SparkSession, kind: str, commit: str, folder: Path
+    spark: SparkSession, other: SparkSession, command: str, kind: str, commit: str, folder: Path
 ) -> Outcome:
-    """Run the MERGE while the other session commits.
+    """Run the command while the other session commits.
 
     Args:
-        spark: The session of the MERGE.
+        spark: The session of the command.
         other: The session of the commit.
+        command: A value of `COMMANDS`.
         kind: A key of `TABLES`.
         commit: The statement of the other session.
         folder: A folder for the files by which both wait for each other.
@@ -116,16 +124,16 @@ def outcome(
         return key
 
     spark.udf.register("waiting", waiting, "bigint")
-    statement = _MERGE.replace("{t}", table).replace("{and}", condition)
+    statement = command.replace("{t}", table).replace("{and}", condition)
     errors: list[str] = []
 
-    def merge() -> None:
+    def change() -> None:
         try:
             spark.sql(statement).collect()
         except Exception as error:
             errors.append(_class_of(error))
 
-    thread = threading.Thread(target=merge)
+    thread = threading.Thread(target=change)
     thread.start()
     deadline = time.monotonic() + 120
     while not reached.exists() and thread.is_alive() and time.monotonic() < deadline:
@@ -144,7 +152,7 @@ class Tally:
     """The result of a run.
 
     Attributes:
-        found: The error of the MERGE without tamis, for each table and commit; empty: none.
+        found: The error without tamis, for each command, table and commit; empty: none.
         differences: Where the result with tamis was another.
     """
 
@@ -152,12 +160,15 @@ class Tally:
     differences: list[str] = field(default_factory=list)
 
 
-def run(spark: SparkSession, folder: Path, tables: list[str], commits: list[str]) -> Tally:
-    """Compare what happens to a MERGE with tamis and without.
+def run(
+    spark: SparkSession, folder: Path, commands: list[str], tables: list[str], commits: list[str]
+) -> Tally:
+    """Compare what happens to commands with tamis and without.
 
     Args:
         spark: A session with tamis, Delta and Iceberg.
         folder: An empty folder.
+        commands: Keys of `COMMANDS`.
         tables: Keys of `TABLES`.
         commits: Keys of `COMMITS`.
     """
@@ -166,30 +177,33 @@ def run(spark: SparkSession, folder: Path, tables: list[str], commits: list[str]
     for of in (spark, other):
         of.conf.set("spark.sql.catalog.ice.cache-enabled", "false")  # it sees commits of the other
     other.conf.set("spark.tamis.enabled", "false")
-    for table in tables:
-        for commit in commits:
-            outcomes = []
-            for enabled in ("false", "true"):
-                spark.conf.set("spark.tamis.enabled", enabled)
-                outcomes.append(outcome(spark, other, table, COMMITS[commit], folder))
-            off, on = outcomes
-            tally.found[f"{table}, {commit}"] = off.error
-            if on != off:
-                text = f"{on.error or 'no conflict'}, {set(on.rows) ^ set(off.rows)}"
-                tally.differences.append(f"{table}, {commit}: {off.error}; with tamis: {text}")
-            print(f"{table}, {commit}: {off.error or 'no conflict'}", flush=True)
+    for command, table, commit in product(commands, tables, commits):
+        outcomes = []
+        for enabled in ("false", "true"):
+            spark.conf.set("spark.tamis.enabled", enabled)
+            statement = COMMANDS[command]
+            outcomes.append(outcome(spark, other, statement, table, COMMITS[commit], folder))
+        off, on = outcomes
+        case = f"{command}, {table}, {commit}"
+        tally.found[case] = off.error
+        if on != off:
+            text = f"{on.error or 'no conflict'}, {set(on.rows) ^ set(off.rows)}"
+            tally.differences.append(f"{case}: {off.error}; with tamis: {text}")
+        print(f"{case}: {off.error or 'no conflict'}", flush=True)
     return tally
 
 
 def main() -> int:
     """Run the command line."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--command", choices=list(COMMANDS), action="append")
     parser.add_argument("--table", choices=list(TABLES), action="append")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
         spark = session(folder, "local[2]", confs_of_formats(folder))
-        tally = run(spark, folder, arguments.table or list(TABLES), list(COMMITS))
+        commands, tables = arguments.command or list(COMMANDS), arguments.table or list(TABLES)
+        tally = run(spark, folder, commands, tables, list(COMMITS))
         spark.stop()
     print("\n".join(tally.differences))
     return 1 if tally.differences or not any(tally.found.values()) else 0

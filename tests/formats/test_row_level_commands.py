@@ -138,13 +138,22 @@ def test_random_commands_have_the_same_effect(formats: Statements, tmp_path: Pat
 def test_conflicts_are_detected_as_without_tamis(formats: Statements, tmp_path: Path) -> None:
     """Also those with commits to files that are not read with tamis; and no others."""
     commits = ["append elsewhere", "delete in a file that is not read"]
-    tables = ["delta", "delta with partitions", "merge-on-read", "snapshot isolation"]
-    tally = formats.function(
-        "tests.formats.conflicts:run", folder=str(tmp_path), tables=tables, commits=commits
-    )
-    assert tally["differences"] == []
-    found = {name: error != "" for name, error in tally["found"].items()}
-    assert found["delta, delete in a file that is not read"]
-    assert found["merge-on-read, append elsewhere"]
-    assert not found["delta with partitions, append elsewhere"]
-    assert not found["snapshot isolation, append elsewhere"]
+    of_merge = ["delta", "delta with partitions", "merge-on-read", "snapshot isolation"]
+    found: dict[str, bool] = {}
+    for commands, tables in (
+        (["MERGE"], of_merge),
+        (["UPDATE", "DELETE"], ["delta", "merge-on-read"]),
+    ):
+        tally = formats.function(
+            "tests.formats.conflicts:run",
+            folder=str(tmp_path),
+            commands=commands,
+            tables=tables,
+            commits=commits,
+        )
+        assert tally["differences"] == []
+        found |= {name: error != "" for name, error in tally["found"].items()}
+    assert found["MERGE, delta, delete in a file that is not read"]
+    assert found["MERGE, merge-on-read, append elsewhere"]
+    assert not found["MERGE, delta with partitions, append elsewhere"]
+    assert not found["MERGE, snapshot isolation, append elsewhere"]
