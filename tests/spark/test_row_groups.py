@@ -273,6 +273,48 @@ def test_dynamic_partition_pruning_keeps_the_ranges(
     assert sorted(row.c for row in frame.collect()) == [405, 799]
 
 
+@pytest.mark.parametrize(
+    ("statement", "groups"),
+    [
+        ("SELECT c, d FROM t WHERE c > (SELECT max(v) FROM VALUES (758) k(v))", 3),
+        ("SELECT c FROM t WHERE c = (SELECT max(v) FROM VALUES (250) k(v))", 1),
+        ("SELECT c FROM t WHERE c = (SELECT max(v) FROM VALUES (900) k(v))", 0),
+        # two row groups of each file were chosen before; nothing is left of the second file
+        (
+            "SELECT c FROM t WHERE c IN (5, 199, 205, 399, 405, 599) "
+            "AND c NOT BETWEEN (SELECT min(v) FROM VALUES (21) k(v)) AND 500",
+            2,
+        ),
+        ("SELECT c FROM t WHERE hash(s) <> 0 AND n > (SELECT max(v) FROM VALUES (750) k(v))", 1),
+        (
+            "SELECT /*+ BROADCAST(k) */ c FROM t JOIN (SELECT * FROM VALUES (5), (7), (421) x(v) "
+            "WHERE v * 2 < 2000) k ON t.c = k.v",
+            2,
+        ),
+    ],
+)
+def test_values_of_a_running_query_choose_row_groups(
+    spark: SparkSession,
+    settings: None,
+    path: str,
+    same: Callable[[str], DataFrame],
+    statement: str,
+    groups: int,
+) -> None:
+    spark.read.parquet(path).createOrReplaceTempView("t")
+    spark.conf.set("spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly", "false")
+    spark.conf.set("spark.tamis.rowGroups.enabled", "false")
+    try:
+        whole = rows_read(spark.sql(statement))
+        spark.conf.unset("spark.tamis.rowGroups.enabled")
+        assert rows_read(same(statement)) == groups * ROWS
+        assert whole % PER_FILE == 0
+        assert whole > groups * ROWS or groups == 0
+    finally:
+        spark.conf.unset("spark.tamis.rowGroups.enabled")
+        spark.conf.unset("spark.sql.optimizer.dynamicPartitionPruning.reuseBroadcastOnly")
+
+
 def test_input_files_and_size_estimates(spark: SparkSession, path: str) -> None:
     frame = spark.read.parquet(path).where("c = 250")
     assert [each.rpartition("/")[2] for each in frame.inputFiles()] == ["part%201.parquet"]

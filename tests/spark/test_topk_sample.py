@@ -17,6 +17,15 @@ FILES = 100
 
 
 @pytest.fixture(scope="module")
+def kinds_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Write a number for some values of `mode`, in one file."""
+    path = str(tmp_path_factory.mktemp("sampled") / "kinds")
+    kinds = spark_session.sql("SELECT * FROM VALUES ('0', 9L), ('1', 4L), ('2', 7L) AS v (kind, k)")
+    kinds.coalesce(1).write.parquet(path)
+    return path
+
+
+@pytest.fixture(scope="module")
 def sorted_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Write 100,000 rows in 100 files clustered by id, with columns that follow id and others."""
     path = str(tmp_path_factory.mktemp("sampled") / "t")
@@ -40,10 +49,11 @@ def sorted_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFa
 
 
 @pytest.fixture
-def rows(spark: SparkSession, sorted_path: str) -> SparkSession:
-    """Return the session with the view `t`, where a small gain is enough."""
+def rows(spark: SparkSession, sorted_path: str, kinds_path: str) -> SparkSession:
+    """Return the session with the views `t` and `kinds`, where a small gain is enough."""
     spark.conf.set("spark.tamis.topK.sample.minSaved", "1ms")
     read_parquet(spark, sorted_path).createOrReplaceTempView("t")
+    read_parquet(spark, kinds_path).createOrReplaceTempView("kinds")
     spark.sql(
         "CREATE OR REPLACE TEMP VIEW dims AS "
         "SELECT * FROM VALUES ('0', 0), ('1', 2), ('2', 4), ('3', 6) AS dims (m, n)"
@@ -132,6 +142,12 @@ SAMPLED: list[tuple[str, list[int], list[int]]] = [
     ),
     ("SELECT id, n FROM t FULL JOIN dims ON mode = m ORDER BY id DESC LIMIT 10", [], [100]),
     ("SELECT id, n FROM t JOIN dims ON mode = m ORDER BY n, id LIMIT 10", [], [100]),
+    # the second key is of another scan
+    (
+        "SELECT id, k FROM t JOIN kinds ON mode = kind ORDER BY day, k, id LIMIT 10",
+        [1, 0],
+        [1, 1, 1],
+    ),
 ]
 
 

@@ -56,6 +56,45 @@ final class FileRanges private (
     }
   }
 
+  def has(ordinal: Int): Boolean = first(ordinal) >= 0
+
+  /** Calls `f` with each file that has an entry, once. */
+  def foreachFile(f: Int => Unit): Unit =
+    files.indices.foreach(i => if (i == 0 || files(i) != files(i - 1)) f(files(i)))
+
+  /** What both read of the files that have an entry in both, and the entries of the other files.
+    *
+    * An entry stays if it overlaps one of the other ranges. If both read a row group, their entries
+    * for it overlap, because both contain its midpoint, even if they spell it differently.
+    */
+  def and(other: FileRanges): FileRanges =
+    if (isEmpty) other
+    else if (other.isEmpty) this
+    else {
+      val own = files.indices.filter(i => !other.has(files(i)) || other.overlaps(this, i))
+      val added = other.files.indices.filterNot(i => has(other.files(i)))
+      val entries = (own.map(entry) ++ added.map(other.entry)).sorted
+      new FileRanges(
+        entries.map(_._1).toArray,
+        entries.map(_._2).toArray,
+        entries.map(_._3).toArray
+      )
+    }
+
+  private def entry(i: Int): (Int, Long, Long) = (files(i), starts(i), lengths(i))
+
+  /** Whether an entry here overlaps entry k of other ranges. */
+  private def overlaps(of: FileRanges, k: Int): Boolean = {
+    val ordinal = of.files(k)
+    var i = first(ordinal)
+    var found = false
+    while (!found && i >= 0 && i < files.length && files(i) == ordinal) {
+      found = starts(i) < of.starts(k) + of.lengths(k) && of.starts(k) < starts(i) + lengths(i)
+      i += 1
+    }
+    found
+  }
+
   /** The entries of the files that are kept. */
   def where(kept: BitSet): FileRanges =
     if (files.forall(kept.get)) this

@@ -37,13 +37,15 @@ final class FileSelection private (
 
   def foreach(f: Int => Unit): Unit = bits.stream.forEachOrdered(f(_))
 
-  /** The files that both keep, where the other one keeps files whole. */
+  /** What both keep. */
   def and(other: FileSelection): FileSelection = {
     require(listing eq other.listing, "the two subsets belong to different listings")
-    require(other.ranges.isEmpty, "the other subset must keep files whole")
     val both = bits.clone().asInstanceOf[BitSet]
     both.and(other.bits)
-    new FileSelection(listing, both, ranges.where(both))
+    val shared = ranges.and(other.ranges)
+    // nothing is left of a file of which they keep different parts
+    ranges.foreachFile(i => if (other.ranges.has(i) && !shared.has(i)) both.clear(i))
+    new FileSelection(listing, both, shared.where(both))
   }
 
   /** Keeps the files whose group passes; there are few groups and many files. */

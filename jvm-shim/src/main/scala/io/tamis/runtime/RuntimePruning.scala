@@ -3,7 +3,7 @@ package io.tamis.runtime
 import io.tamis.bridge.AnyFailure
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{ColumnIn, PartitionPredicate}
-import io.tamis.planning.{FileSelection, Question}
+import io.tamis.planning.{FileRanges, FileSelection, Question}
 import io.tamis.scan.TamisTable
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{
@@ -18,11 +18,11 @@ import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predica
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DoubleType, FloatType, StructType}
 
-/** The files of a scan that remain once the running query has computed the values of `column IN
-  * (values)` and of the conditions that tamis added (`RuntimeFilter`).
+/** The files and row groups of a scan that remain once the running query has computed the values of
+  * `column IN (values)` and of the conditions that tamis added (`RuntimeFilter`).
   *
   * Spark itself tests partition values, with or without a planner, as in its own scan. For the rest
-  * the planner answers a question, as for any filter. If anything fails, no file is left out.
+  * the planner answers a question, as for any filter. If anything fails, nothing is left out.
   */
 final class RuntimePruning(table: TamisTable, kept: FileSelection) {
   import RuntimePruning._
@@ -74,12 +74,28 @@ final class RuntimePruning(table: TamisTable, kept: FileSelection) {
       InSet(key, values.map(_.eval()).toSet)
   }
 
+  /** The conditions hold for every row that affects the result, so the row groups in which none can
+    * hold are left out as well.
+    */
   private def ofConditions(candidates: FileSelection, conditions: Seq[Expression]): FileSelection =
-    new Question(table, candidates.listing, conditions, among = Some(candidates), wholeFiles = true)
+    new Question(
+      table,
+      candidates.listing,
+      conditions,
+      among = Some(candidates),
+      wholeFiles = table.wholeFiles
+    )
       .ask()
       .fold(
         _ => candidates,
-        answer => candidates.and(FileSelection.of(candidates.listing, answer.kept))
+        answer =>
+          candidates.and(
+            FileSelection.of(
+              candidates.listing,
+              answer.kept,
+              answer.rowGroups.fold(FileRanges.none)(FileRanges.of)
+            )
+          )
       )
 
   private def listed(predicate: V2Predicate, partitions: Set[String]): Option[Expression] =

@@ -63,7 +63,7 @@ private[scan] final class ParquetFilesScan(
     else native.toBatch.planInputPartitions()
 
   override def filtered(left: FileSelection, predicates: Seq[V2Predicate]): FilesScan =
-    if (left.count == kept.count) this
+    if (left == kept) this
     else new ParquetFilesScan(table, decision, columns, left)
 
   override def metadata: Map[String, String] = native.getMetaData().filter { case (key, _) =>

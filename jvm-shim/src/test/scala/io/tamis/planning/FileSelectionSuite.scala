@@ -96,11 +96,13 @@ class FileSelectionSuite extends munit.FunSuite {
     RowGroups(all.map(_._1).toArray, all.map(_._2).toArray, all.map(_._3).toArray, None, None)
   )
 
-  private def partly(ordinals: Seq[Int], some: FileRanges, time: Long = 1) = {
+  private def partly(l: Listing, ordinals: Seq[Int], some: FileRanges) = {
     val bits = new BitSet()
     ordinals.foreach(bits.set)
-    FileSelection.of(listing(time), bits, some)
+    FileSelection.of(l, bits, some)
   }
+  private def partly(ordinals: Seq[Int], some: FileRanges, time: Long = 1): FileSelection =
+    partly(listing(time), ordinals, some)
 
   test("ranges that touch are joined up to the maximum size") {
     val r = ranges((1, 4, 10), (1, 14, 10), (1, 24, 10), (1, 40, 5), (3, 4, 9))
@@ -123,6 +125,35 @@ class FileSelectionSuite extends munit.FunSuite {
     assertEquals(some.and(FileSelection.all(some.listing)).ranges, some.ranges)
     assertEquals(partly(Seq(0), ranges((1, 0, 2))).ranges, FileRanges.none)
     assertEquals(some.files.map(nameOf), Seq("a%20b", "c", "e"))
+  }
+
+  test("what both keep of a file is what overlaps, in any spelling") {
+    val table = Seq(
+      // one selection, the other one, both
+      (ranges((1, 0, 4), (1, 6, 2)), ranges((1, 6, 2), (1, 8, 2)), ranges((1, 6, 2))),
+      (ranges((1, 0, 4), (1, 6, 2)), ranges((1, 1, 2), (1, 9, 1)), ranges((1, 0, 4))),
+      (ranges((1, 0, 4)), ranges((1, 3, 4)), ranges((1, 0, 4))),
+      (ranges((1, 3, 4)), ranges((1, 0, 4)), ranges((1, 3, 4))),
+      // one of them keeps the file whole
+      (ranges((1, 0, 4)), FileRanges.none, ranges((1, 0, 4))),
+      (FileRanges.none, ranges((4, 0, 4)), ranges((4, 0, 4))),
+      (ranges((4, 0, 4)), ranges((0, 1, 2), (1, 0, 4)), ranges((0, 1, 2), (1, 0, 4), (4, 0, 4)))
+    )
+    val l = listing()
+    table.foreach { case (a, b, both) =>
+      val found = partly(l, Seq(0, 1, 4), a).and(partly(l, Seq(0, 1, 4), b))
+      assertEquals(found.ranges, both)
+      assertEquals(found.files.map(nameOf), Seq("a%20b", "c", "e"))
+    }
+  }
+
+  test("nothing is left of a file of which two selections keep different parts") {
+    val l = listing()
+    def some(r: FileRanges) = partly(l, Seq(0, 1, 4), r)
+    val one = some(ranges((1, 0, 4), (4, 0, 4)))
+    // entries that only touch hold no row group in common
+    assertEquals(one.and(some(ranges((1, 4, 4)))), partly(l, Seq(0, 4), ranges((4, 0, 4))))
+    assertEquals(one.and(some(ranges((1, 5, 4), (4, 4, 1)))).files.map(nameOf), Seq("a%20b"))
   }
 
   test("a part of a file does not equal the whole file or another part") {
