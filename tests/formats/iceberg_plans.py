@@ -58,6 +58,12 @@ class Check:
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark
         self._jvm: Any = spark._jvm
+        # each name of a package is a call of its own
+        self._members = self._jvm.io.tamis.formats.Members
+        self._some_manifests = self._jvm.io.tamis.formats.iceberg.SomeManifests
+        self._converters = self._jvm.scala.jdk.javaapi.CollectionConverters
+        self._sink = self._jvm.java.io.ByteArrayOutputStream()
+        self._stream = self._jvm.java.io.ObjectOutputStream(self._sink)
         self.compared = 0
         self.with_deletes = 0
 
@@ -87,37 +93,40 @@ class Check:
         locations = self._jvm.java.util.HashSet()
         for each in manifests:
             locations.add(each)
-        converters = self._jvm.scala.jdk.javaapi.CollectionConverters
-        some = self._jvm.io.tamis.formats.iceberg.SomeManifests
-        tasks = some.tasks(scan, converters.asScala(locations).toSet())
-        return None if tasks.isEmpty() else self._planned(converters.asJava(tasks.get()))
+        chosen = self._converters.asScala(locations).toSet()
+        tasks = self._some_manifests.tasks(scan, chosen)
+        return None if tasks.isEmpty() else self._planned(self._converters.asJava(tasks.get()))
 
     def _planned(self, tasks: Any) -> Planned:
         manifests, written = {}, {}
         for task in tasks:
-            location = task.file().location()
-            manifests[location] = task.file().manifestLocation()
-            sink = self._jvm.java.io.ByteArrayOutputStream()
-            self._jvm.java.io.ObjectOutputStream(sink).writeObject(task)
-            written[location] = bytes(sink.toByteArray())
+            file = task.file()
+            location = file.location()
+            manifests[location] = file.manifestLocation()
+            written[location] = self._serialized(task)
             self.with_deletes += not task.deletes().isEmpty()
         return Planned(manifests, written)
 
+    def _serialized(self, task: Any) -> bytes:
+        self._stream.reset()  # as if nothing had been written before
+        self._stream.flush()
+        self._sink.reset()
+        self._stream.writeObject(task)
+        self._stream.flush()
+        return bytes(self._sink.toByteArray())
+
     def _check_report(self, of_spark: Any, files: int) -> None:
         """Check that Iceberg's reporter got a report of the confined plan."""
-        members = self._jvm.io.tamis.formats.Members
-        report = members.field(of_spark, "scanReportSupplier").get()
+        report = self._members.field(of_spark, "scanReportSupplier").get()
         assert report.scanMetrics().resultDataFiles().value() == files
 
     def _inner(self, scan: Any) -> Any:
         is_adapter = scan.getClass().getSimpleName() == "BatchScanAdapter"
-        return self._jvm.io.tamis.formats.Members.field(scan, "scan") if is_adapter else scan
+        return self._members.field(scan, "scan") if is_adapter else scan
 
     def _call(self, target: Any, method: str) -> Any:
-        none = self._jvm.scala.jdk.javaapi.CollectionConverters.asScala(
-            self._jvm.java.util.ArrayList()
-        ).toSeq()
-        return self._jvm.io.tamis.formats.Members.call(target, method, none)
+        none = self._converters.asScala(self._jvm.java.util.ArrayList()).toSeq()
+        return self._members.call(target, method, none)
 
 
 def _subsets(manifests: list[str]) -> Iterator[list[str]]:
