@@ -104,7 +104,7 @@ def test_no_row_is_lost_with_the_manifests_that_are_left_out(
         rows = ds.dataset(folder / "rows" / name, format="parquet").to_table()
         for column, values in columns_of(rows):
             found = {
-                each: snapshots.open(descriptor, {}, None, [each])
+                each: snapshots.open(snapshots.choose(descriptor, {}, [each]).snapshot, {}, None)
                 for each in predicates(column, values)
             }
             check_manifest_pruning(found, rows, values)

@@ -72,6 +72,11 @@ def remarks(scan: dict[str, Any]) -> list[Note]:
     if listed is not None:
         left_out = part_of_whole(scan["files_total"] - listed, scan["files_total"], "files")
         notes.append(Note(f"Delta itself leaves out {left_out}", None, "exact"))
+    unopened = scan.get("files_in_unopened_manifests")
+    if unopened is not None:
+        left_out = part_of_whole(unopened, scan["files_total"], "files")
+        text = f"manifests with {left_out} are not opened: no partition of these can match"
+        notes.append(Note(text, None, "exact"))
     remembered = scan.get("remembered_files")
     if remembered:
         text = f"an earlier scan found no row that passes in {remembered:,} files, left out here"

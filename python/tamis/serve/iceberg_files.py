@@ -17,13 +17,15 @@ import threading
 from collections.abc import Hashable
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotReady
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import msgspec
 import pyarrow as pa
 
+from tamis.expr.rewrites import simplify
 from tamis.serve.scans.arrow_export import written
 from tamis.tables.unreadable import SnapshotUnreadable
+from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.iceberg_files import (
     IcebergFilesAnswer,
     IcebergFilesRequest,
@@ -32,9 +34,12 @@ from tamis.wire.iceberg_files import (
 from tamis.wire.messages import write_answer
 
 if TYPE_CHECKING:
-    from tamis.tables.iceberg import IcebergFiles
+    from tamis.tables.iceberg import ChosenManifests, IcebergFiles
 
 __all__ = ["write_iceberg_files"]
+
+#: The files are None if a listing that the shim has serves.
+_Read: TypeAlias = "tuple[ChosenManifests, IcebergFiles | None]"
 
 _PENDING: Final = "they are still being read; a later query will use them"
 
@@ -48,11 +53,13 @@ def write_iceberg_files(question: str) -> str:
     """
     request = read_iceberg_files_request(question)
     try:
-        files = _READING.of(request).result(request.patience_ms / 1000)
+        chosen, files = _READING.of(request).result(request.patience_ms / 1000)
     except NotReady:
         return write_answer(IcebergFilesAnswer(request.id, problem=_PENDING, is_pending=True))
     except SnapshotUnreadable as problem:
         return write_answer(IcebergFilesAnswer(request.id, problem=problem.text))
+    if files is None:
+        return write_answer(IcebergFilesAnswer(request.id, known=chosen.known))
     is_location = files.uris.equals(files.locations)
     table = pa.table(
         {
@@ -63,7 +70,30 @@ def write_iceberg_files(question: str) -> str:
         }
     )
     written(table, request.directory, request.id, "iceberg")
-    return write_answer(IcebergFilesAnswer(request.id, len(files), files.manifests))
+    return write_answer(
+        IcebergFilesAnswer(
+            request.id,
+            len(files),
+            files.manifests,
+            chosen.snapshot.manifests,
+            files.total_files,
+            # how many rows of the other files are deleted is not known
+            None if files.has_deletes else files.total_records,
+        )
+    )
+
+
+def _read(request: IcebergFilesRequest) -> _Read:
+    # imported only here, because polars takes a while
+    from tamis.tables.iceberg import choose_manifests, open_snapshot
+
+    conjuncts = [simplify(each) for each in decode_conjuncts(request.conjuncts)]
+    chosen = choose_manifests(
+        request.snapshot, request.storage, conjuncts, request.among, request.known
+    )
+    if chosen.known is not None:
+        return chosen, None
+    return chosen, open_snapshot(chosen.snapshot, request.storage, request.cache_directory)
 
 
 class _Reading:
@@ -71,21 +101,17 @@ class _Reading:
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(4, "tamis-iceberg-files")
-        self._running: dict[Hashable, Future[IcebergFiles]] = {}
+        self._running: dict[Hashable, Future[_Read]] = {}
         self._lock = threading.Lock()
 
-    def of(self, request: IcebergFilesRequest) -> Future[IcebergFiles]:
+    def of(self, request: IcebergFilesRequest) -> Future[_Read]:
         """Return the files of a snapshot, when they are read."""
-        # imported only here, because polars takes a while
-        from tamis.tables.iceberg import open_snapshot
-
-        key = (msgspec.json.encode(request.snapshot), tuple(sorted(request.storage.items())))
+        what = (request.snapshot, request.conjuncts, request.among, request.known)
+        key = (msgspec.json.encode(what), tuple(sorted(request.storage.items())))
         with self._lock:
             running = self._running.get(key)
             if running is None:
-                running = self._threads.submit(
-                    open_snapshot, request.snapshot, request.storage, request.cache_directory
-                )
+                running = self._threads.submit(_read, request)
                 self._running[key] = running
         running.add_done_callback(lambda _: self._forget(key))
         return running

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
+from tamis.wire.file_sets import Kept
+
 __all__ = ["IcebergSnapshot"]
 
 
@@ -18,6 +20,8 @@ class IcebergSnapshot(msgspec.Struct, frozen=True):
     - `specs`: Iceberg's JSON of every partition spec of the table.
     - `table_uuid`: distinguishes the table from others at the same place; null for old tables.
     - `name_mapping`: the property `schema.name-mapping.default` of the table.
+    - `manifests`: the data manifests that are read, by their ordinals among those of the manifest
+      list; null: all of them.
     """
 
     format_version: int
@@ -27,3 +31,4 @@ class IcebergSnapshot(msgspec.Struct, frozen=True):
     specs: list[str]
     name_mapping: str | None = None
     table_uuid: str | None = None
+    manifests: Kept | None = None

@@ -145,7 +145,9 @@ class Lake:
 
     def open(self, cache_directory: Path | None = None, *conjuncts: Any) -> IcebergFiles:
         directory = None if cache_directory is None else str(cache_directory)
-        return IcebergSnapshots().open(self.snapshot(), {}, directory, conjuncts)
+        snapshots = IcebergSnapshots()
+        chosen = snapshots.choose(self.snapshot(), {}, conjuncts)
+        return snapshots.open(chosen.snapshot, {}, directory)
 
 
 def summary(

@@ -18,6 +18,7 @@ from tamis.expr.types import (
     BOOLEAN,
     DATE,
     DOUBLE,
+    FLOAT,
     INTEGER,
     LONG,
     STRING,
@@ -241,15 +242,21 @@ def test_manifests_are_left_out_by_their_summaries(tmp_path: Path) -> None:
         summary(integer(1), integer(5)),
         summary(integer(5), integer(9)),
         summary(integer(5), integer(9), contains_null=True),
-        summary(None, None, contains_null=True),
+        summary(None, None, contains_null=True),  # only NULL
         summary(integer(9), integer(1)),  # inverted
         summary(b"\1", integer(1)),  # of another length
         None,
+        summary(None, None),  # neither values nor NULL, so it is not known
+        summary(None, integer(5), contains_null=True),
     ]
     found = opened(tmp_path, "int", "identity", summaries, compare(EQUAL, 3, INTEGER))
-    assert found == ["0", "3", "4", "5", "6"]
-    found = opened(tmp_path, "int", "identity", summaries, IsNull(Column(("c",), INTEGER)))
-    assert found == ["2", "3", "4", "5", "6"]
+    assert found == ["0", "4", "5", "6", "7", "8"]
+    is_null = IsNull(Column(("c",), INTEGER))
+    assert opened(tmp_path, "int", "identity", summaries, is_null) == [str(n) for n in range(2, 9)]
+    found = opened(tmp_path, "int", "identity", summaries, Not(is_null))
+    assert found == ["0", "1", "2", "4", "5", "6", "7", "8"]
+    found = opened(tmp_path, "float", "identity", summaries, IsNull(Column(("c",), FLOAT)))
+    assert len(found) == len(summaries)  # all of them may be NaN
 
 
 @pytest.mark.parametrize(

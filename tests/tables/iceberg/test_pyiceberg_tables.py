@@ -101,7 +101,7 @@ def test_mixed_columns_that_change(tmp_path: Path, catalog: SqlCatalog, version:
     assert {"id", "i", "dbl", "d", "p"} <= {name for name, times in useful.items() if times}
     for column, values in columns_of(rows):
         opened = {
-            each: snapshots.open(snapshot, {}, None, [each])
+            each: snapshots.open(snapshots.choose(snapshot, {}, [each]).snapshot, {}, None)
             for each in list(predicates(column, values))[:20]
         }
         check_manifest_pruning(opened, rows, values)

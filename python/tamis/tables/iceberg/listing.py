@@ -39,7 +39,8 @@ class IcebergFiles:
     - `deletes`: which deletes may apply to the file.
     - `statistics`: what the manifests say about the rows of the file.
     - `total_files`, `total_records`: those of all manifests, also of those that were not read
-      because none of their rows matches; None if not known.
+      because none of their rows matches; None if not known. Deleted rows are counted.
+    - `has_deletes`: whether the snapshot has delete files.
     - `manifests`: the locations of the data manifests that were read.
     """
 
@@ -55,6 +56,7 @@ class IcebergFiles:
     statistics: Statistics
     total_files: int | None
     total_records: int | None
+    has_deletes: bool
     manifests: tuple[str, ...]
     manifests_total: int
     _entries: Entries
@@ -137,6 +139,7 @@ def list_files(
         statistics,
         _total([each.live_files for each in manifests]),
         _total([each.live_records for each in manifests]),
+        len(deletes) > 0,
         data.manifests,
         len(manifests),
         data,

@@ -5,12 +5,18 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence, Sized
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import compress
 from typing import Final, TypeVar
 
+import numpy as np
 import pyarrow as pa
+from msgspec import structs
 
+from tamis.errors import WireError
 from tamis.expr.nodes import Expr
 from tamis.indexing.storage import FileSystems, Settings, StorageUnreachableError
 from tamis.tables.iceberg.entries import Entries
@@ -20,11 +26,14 @@ from tamis.tables.iceberg.listing import IcebergFiles, list_files
 from tamis.tables.iceberg.locations import hadoop_uri
 from tamis.tables.iceberg.manifest import Manifest, ManifestFile
 from tamis.tables.iceberg.manifest_cache import cached_manifest
+from tamis.tables.iceberg.manifest_choice import choose
 from tamis.tables.iceberg.schema import columns_of_schema, parse_specs
 from tamis.tables.iceberg.summaries import matching_manifests
+from tamis.wire.file_sets import Kept
 from tamis.wire.iceberg import IcebergSnapshot
+from tamis.wire.kept import decode_kept, encode_kept
 
-__all__ = ["IcebergSnapshots", "open_snapshot"]
+__all__ = ["ChosenManifests", "IcebergSnapshots", "choose_manifests", "open_snapshot"]
 
 T = TypeVar("T", bound=Sized)
 
@@ -40,6 +49,19 @@ _THREADS: Final = 8
 _DECODING: Final = threading.BoundedSemaphore(os.cpu_count() or 1)
 
 
+@dataclass(frozen=True, slots=True)
+class ChosenManifests:
+    """The manifests of a snapshot that a query needs.
+
+    Attributes:
+        snapshot: The snapshot with these manifests, for `open_snapshot`.
+        known: The place of the known set that serves, None if there is none.
+    """
+
+    snapshot: IcebergSnapshot
+    known: int | None
+
+
 class IcebergSnapshots:
     """The snapshots, manifest lists and manifests that are open in this process. Thread-safe."""
 
@@ -49,43 +71,63 @@ class IcebergSnapshots:
         self._manifests: OrderedDict[Hashable, Manifest] = OrderedDict()
         self._snapshots: OrderedDict[Hashable, IcebergFiles] = OrderedDict()
 
-    def open(
+    def choose(
         self,
         descriptor: IcebergSnapshot,
         storage: Settings,
-        cache_directory: str | None,
-        conjuncts: Sequence[Expr] = (),
+        conjuncts: Sequence[Expr],
+        among: Collection[str] | None = None,
+        known: Sequence[Kept] = (),
+    ) -> ChosenManifests:
+        """Choose the manifests of a snapshot that a query needs; see `choose_manifests`."""
+        with _as_unreadable(descriptor):
+            return self._choose(descriptor, storage, conjuncts, among, known)
+
+    def _choose(
+        self,
+        descriptor: IcebergSnapshot,
+        storage: Settings,
+        conjuncts: Sequence[Expr],
+        among: Collection[str] | None,
+        known: Sequence[Kept],
+    ) -> ChosenManifests:
+        if not conjuncts and among is None:
+            return ChosenManifests(structs.replace(descriptor, manifests=None), None)
+        reader = _Reader(decoder(descriptor.format_version), storage)
+        data = _of_data(self._manifest_list(descriptor, _hashable(storage), reader))
+        needed = matching_manifests(
+            data,
+            {each.path: each for each in columns_of_schema(descriptor.schema)},
+            parse_specs(descriptor.specs),
+            descriptor.format_version,
+            conjuncts,
+        )
+        if among is not None:
+            needed &= np.isin([each.location for each in data], list(among))
+        sets = [decode_kept(each, len(data)) for each in known]
+        choice = choose([each.live_files for each in data], needed, sets)
+        manifests = None if choice.manifests is None else encode_kept(choice.manifests)
+        return ChosenManifests(structs.replace(descriptor, manifests=manifests), choice.known)
+
+    def open(
+        self, descriptor: IcebergSnapshot, storage: Settings, cache_directory: str | None
     ) -> IcebergFiles:
         """Open a snapshot; see `open_snapshot`."""
-        try:
-            return self._open(descriptor, storage, cache_directory, conjuncts)
-        except (pa.ArrowException, ArithmeticError, LookupError, TypeError, ValueError) as problem:
-            raise SnapshotUnreadable(
-                UnreadableCode.METADATA,
-                f"the metadata in {descriptor.manifest_list} is not as expected ({problem!r:.300})",
-            ) from problem
+        with _as_unreadable(descriptor):
+            return self._open(descriptor, storage, cache_directory)
 
     def _open(
-        self,
-        descriptor: IcebergSnapshot,
-        storage: Settings,
-        cache_directory: str | None,
-        conjuncts: Sequence[Expr],
+        self, descriptor: IcebergSnapshot, storage: Settings, cache_directory: str | None
     ) -> IcebergFiles:
         formats = decoder(descriptor.format_version)
         specs = parse_specs(descriptor.specs)
         columns = columns_of_schema(descriptor.schema)
-        settings = tuple(sorted(storage.items()))
+        settings = _hashable(storage)
         reader = _Reader(formats, storage)
         listed = self._manifest_list(descriptor, settings, reader)
-        data = [each for each in listed if not each.has_deletes]
-        by_path = {each.path: each for each in columns}
-        matching = matching_manifests(data, by_path, specs, descriptor.format_version, conjuncts)
-        read = [
-            each
-            for each, matches in zip(data, matching.tolist(), strict=True)
-            if matches and each.live_files != 0
-        ]
+        data = _of_data(listed)
+        read = [each for each in _chosen(data, descriptor.manifests) if each.live_files != 0]
+        # All of them: which data files a delete applies to is known only from its entry.
         deletes = [each for each in listed if each.has_deletes and each.live_files != 0]
         key = (
             descriptor.manifest_list,
@@ -172,6 +214,37 @@ class IcebergSnapshots:
         return made
 
 
+def _of_data(listed: Sequence[ManifestFile]) -> list[ManifestFile]:
+    return [each for each in listed if not each.has_deletes]
+
+
+def _chosen(data: Sequence[ManifestFile], manifests: Kept | None) -> Iterable[ManifestFile]:
+    return data if manifests is None else compress(data, decode_kept(manifests, len(data)))
+
+
+def _hashable(storage: Settings) -> Hashable:
+    return tuple(sorted(storage.items()))
+
+
+@contextmanager
+def _as_unreadable(descriptor: IcebergSnapshot) -> Iterator[None]:
+    """Raise SnapshotUnreadable in place of what unexpected metadata raises."""
+    try:
+        yield
+    except (
+        pa.ArrowException,
+        ArithmeticError,
+        LookupError,
+        TypeError,
+        ValueError,
+        WireError,
+    ) as problem:
+        raise SnapshotUnreadable(
+            UnreadableCode.METADATA,
+            f"the metadata in {descriptor.manifest_list} is not as expected ({problem!r:.300})",
+        ) from problem
+
+
 class _Reader:
     """Reads metadata files from storage."""
 
@@ -202,22 +275,41 @@ class _Reader:
 _OPEN: Final = IcebergSnapshots()
 
 
-def open_snapshot(
+def choose_manifests(
     descriptor: IcebergSnapshot,
     storage: Settings,
-    cache_directory: str | None,
-    conjuncts: Sequence[Expr] = (),
-) -> IcebergFiles:
-    """Open the data files of a snapshot that may have a row for which all conjuncts are true.
+    conjuncts: Sequence[Expr],
+    among: Collection[str] | None = None,
+    known: Sequence[Kept] = (),
+) -> ChosenManifests:
+    """Choose the manifests that may have a row for which all conjuncts are true.
 
-    Only manifests that the summaries in the manifest list do not rule out are read. Each is read
-    from storage once, and then from the cache.
+    Reads only the manifest list, whose summaries rule out the others.
 
     Args:
         descriptor: The snapshot.
         storage: The Hadoop settings `fs.*` of the session.
-        cache_directory: The directory of the local cache; None: nothing is kept on disk.
         conjuncts: Predicates over columns, spelled as in the schema of the descriptor.
+        among: The locations of manifests to choose from; None: all of them.
+        known: Sets of manifests that are listed already, one of which is chosen if it serves.
+
+    Raises:
+        SnapshotUnreadable: The manifest list cannot be read here.
+    """
+    return _OPEN.choose(descriptor, storage, conjuncts, among, known)
+
+
+def open_snapshot(
+    descriptor: IcebergSnapshot, storage: Settings, cache_directory: str | None
+) -> IcebergFiles:
+    """Open the data files of a snapshot, or of some of its manifests.
+
+    Each manifest is read from storage once, and then from the cache.
+
+    Args:
+        descriptor: The snapshot, with the data manifests to read.
+        storage: The Hadoop settings `fs.*` of the session.
+        cache_directory: The directory of the local cache; None: nothing is kept on disk.
 
     Returns:
         The files, from the most recent snapshots in memory if possible.
@@ -225,4 +317,4 @@ def open_snapshot(
     Raises:
         SnapshotUnreadable: The snapshot cannot be read here.
     """
-    return _OPEN.open(descriptor, storage, cache_directory, conjuncts)
+    return _OPEN.open(descriptor, storage, cache_directory)

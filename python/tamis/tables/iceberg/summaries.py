@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluation import NONE, verdicts
-from tamis.evaluation.domain.bounds import NO, YES, Bounds
+from tamis.evaluation.domain.bounds import NO, Bounds
 from tamis.evaluation.domain.intersection import forget, intersect
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column, Expr
@@ -104,10 +104,20 @@ def _bounds(data_type: DataType, transform: Transform, summaries: Sequence[Summa
     """Return the bounds of the source of a partition field."""
     lower = _values([each.lower for each in summaries], data_type, transform)
     upper = _values([each.upper for each in summaries], data_type, transform)
-    # Every transform but void, which is left out before, returns NULL only for NULL.
+    # Every transform but void, which is left out before, returns NULL only for NULL. So where no
+    # value of the field is NULL, no row has NULL in the source. Not known is no proof.
     can_be_null = np.array([each.contains_null is not False for each in summaries])
+    # A summary has no bounds if all values of the field are NULL or NaN, and the sources of fields
+    # that could be NaN are left out before. Together with the NULLs that it reports, that says that
+    # the source is NULL in every row. Without these, the bounds may be missing for another reason.
+    can_be_value = np.array(
+        [
+            each.lower is not None or each.upper is not None or each.contains_null is not True
+            for each in summaries
+        ]
+    )
     if lower is None or upper is None:
-        return _only_nulls(data_type, can_be_null)
+        return Bounds(data_type, None, None, can_be_null, NO, can_be_value)
     if transform.kind is TransformKind.BUCKET:
         same = pc.fill_null(pc.equal(lower, upper), False)
         lower = upper = pc.if_else(same, lower, pa.scalar(None, lower.type))
@@ -122,7 +132,7 @@ def _bounds(data_type: DataType, transform: Transform, summaries: Sequence[Summa
         greatest.upper,
         can_be_null,
         NO,
-        YES,
+        can_be_value,
         least.lower_known,
         greatest.upper_known,
         greatest.upper_open,
@@ -131,11 +141,7 @@ def _bounds(data_type: DataType, transform: Transform, summaries: Sequence[Summa
     for known in (bounds.lower_known, bounds.upper_known):
         if known is not None:
             untrusted = untrusted | ~known
-    return forget(bounds, untrusted)
-
-
-def _only_nulls(data_type: DataType, can_be_null: npt.NDArray[np.bool_]) -> Bounds:
-    return Bounds(data_type, None, None, can_be_null, NO, YES)
+    return forget(bounds, untrusted & can_be_value)  # without a value there is no bound to trust
 
 
 def _values(

@@ -19,8 +19,8 @@ import org.apache.spark.unsafe.Platform
   */
 final case class ListingGroup(directory: String, values: InternalRow)
 
-/** The files and bytes of a table. */
-final case class TableSize(files: Long, bytes: Long)
+/** The files and bytes of a table, and its rows if they are known. */
+final case class TableSize(files: Long, bytes: Long, rows: Option[Long] = None)
 
 /** Spark's listing of a relation, unchanged, with an ordinal for every file.
   *

@@ -18,12 +18,16 @@ import org.apache.spark.sql.execution.datasources.{
   *   the directory of the table
   * @param snapshot
   *   where the format records the statistics of the files
+  * @param ofWhole
+  *   lists all files of the snapshot, if some were left out here because no row of them passes the
+  *   filters of the query; None of it: they cannot be listed
   */
 final class RecordedFileIndex(
     session: SparkSession,
     roots: Seq[Path],
     val listing: Listing,
-    val snapshot: FormatSnapshot
+    val snapshot: FormatSnapshot,
+    val ofWhole: Option[() => Option[RecordedFileIndex]] = None
 ) extends PartitioningAwareFileIndex(session, Map.empty, None) {
 
   override def rootPaths: Seq[Path] = roots

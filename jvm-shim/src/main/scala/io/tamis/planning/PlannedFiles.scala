@@ -34,6 +34,26 @@ trait PlannedFiles {
     */
   def isReadByFormat: Boolean = isOfFormat
 
+  /** Whether files were left out of the listing because no row of them passes the filters. */
+  final def isPart: Boolean = relation.location match {
+    case index: RecordedFileIndex => index.ofWhole.isDefined
+    case _                        => false
+  }
+
+  /** The same files, with those that were left out of the listing because no row of them passes the
+    * filters of the query.
+    */
+  final def whole: PlannedFiles = relation.location match {
+    case index: RecordedFileIndex =>
+      index.ofWhole.flatMap(_()).fold(this) { all =>
+        over(relation.copy(location = all)(relation.sparkSession))
+      }
+    case _ => this
+  }
+
+  /** The same, over another relation. */
+  protected def over(relation: HadoopFsRelation): PlannedFiles
+
   /** The name that users know: the name of the table, or else format and path. */
   def name(): String = catalogTable.map(_.identifier.unquotedString).getOrElse {
     val roots = relation.location.rootPaths
@@ -66,6 +86,8 @@ final case class SwappedFiles(
 ) extends PlannedFiles {
   override def schema: StructType = relation.schema
   override def wholeFiles: Boolean = true
+  override protected def over(relation: HadoopFsRelation): PlannedFiles =
+    copy(relation = relation)
 
   /** No scan depends on the files of another one of this kind. */
   override def listed(onPartitions: Seq[Expression])(list: => Listing): Listing = list

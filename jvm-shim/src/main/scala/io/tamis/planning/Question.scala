@@ -17,6 +17,7 @@ import java.nio.file.Files
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
 
 /** One question to the planner: which files of this listing can hold a row that satisfies these
   * filters?
@@ -166,12 +167,14 @@ object Question {
   /** A writer for expressions over the columns of a table. Each path that it writes names one
     * column, and the statistics of that column are of the values that Spark reads.
     */
-  def writer(table: PlannedFiles): ExpressionWriter = {
+  def writer(table: PlannedFiles): ExpressionWriter = writer(table.schema)
+
+  /** The same, over these columns of a table. */
+  def writer(columns: StructType): ExpressionWriter = {
     val shifted =
       // Spark then shifts INT96 timestamps of other writers by the session's time zone
-      if (SQLConf.get.isParquetINT96TimestampConversion)
-        ExpressionWriter.timestampPaths(table.schema)
+      if (SQLConf.get.isParquetINT96TimestampConversion) ExpressionWriter.timestampPaths(columns)
       else Set.empty[String]
-    new ExpressionWriter(ExpressionWriter.ambiguousPaths(table.schema) ++ shifted)
+    new ExpressionWriter(ExpressionWriter.ambiguousPaths(columns) ++ shifted)
   }
 }

@@ -5,13 +5,15 @@ import io.tamis.wire.{PlanAnswer, Reason}
 
 /** Further details about a decision, over all files of the table. Computed only on request.
   *
-  * A scan of a catalog table lists only the partitions that match; this class lists all of them.
+  * A scan of a catalog table lists only the partitions that match, and one of Iceberg only the
+  * manifests that may; this class lists all of them.
   */
 final class ScanDetail(table: PlannedFiles, decision: Decision) {
-  val listing: Listing = ScanPlanner.wholeListing(table)
+  private val whole = table.whole
+  val listing: Listing = ScanPlanner.wholeListing(whole)
 
   private val question = new Question(
-    table,
+    whole,
     listing,
     decision.conjuncts.map(_.expression),
     detail = true,

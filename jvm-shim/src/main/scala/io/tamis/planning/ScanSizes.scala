@@ -37,7 +37,10 @@ object ScanSizes {
     ScanSizes(
       Kept(Some(kept.count.toLong), Some(table.files)),
       Kept(Some(kept.bytes), Some(table.bytes)),
-      Kept(decision.keptRecords, decision.totalRecords.filter(_ => listing.isWholeTable)),
+      Kept(
+        decision.keptRecords,
+        if (listing.isWholeTable) decision.totalRecords else table.rows
+      ),
       decision.rowGroups.getOrElse(Kept(None, None))
     )
   }

@@ -19,7 +19,7 @@ object Layouts {
 
   /** All rows of the table behind one of these scans, as Spark reads it. */
   def rows(planned: QueryExecution, scan: Int): Dataset[Row] = {
-    val files: PlannedFiles = nodes(planned)(scan).files
+    val files: PlannedFiles = nodes(planned)(scan).files.whole
     files.session.asInstanceOf[ClassicSession].baseRelationToDataFrame(files.relation)
   }
 
@@ -29,7 +29,7 @@ object Layouts {
   private def of(scan: ScanNode): ObjectNode = {
     val d = scan.decision.shown
     // a scan of a catalog table lists only the partitions that match
-    val whole = ScanPlanner.wholeListing(scan.files)
+    val whole = ScanPlanner.wholeListing(scan.files.whole)
     Json.put(
       Json.obj(d.sizes.outOf(whole).fields: _*),
       "table" -> scan.files.name(),

@@ -99,7 +99,7 @@ object LeftToSpark {
   }
 
   private def ofIceberg(relation: DataSourceV2Relation): Reason =
-    Try(IcebergRelation.taken(SparkSession.active, relation)) match {
+    Try(IcebergRelation.taken(SparkSession.active, relation, Nil)) match {
       case Success(Left(reason)) => reason
       case _                     => Reasons("OTHER_SOURCE", "source" -> "SparkTable")
     }

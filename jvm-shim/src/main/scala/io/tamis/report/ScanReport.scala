@@ -42,13 +42,19 @@ object ScanReport {
     */
   private def of(scan: ScanNode, outcomes: Seq[Outcome]): ObjectNode = {
     val d = scan.decision.shown
+    val isPart = scan.files.isPart
     val conjuncts = d.conjuncts.zipWithIndex.map { case (c, i) =>
       outcomes.lift(i).fold(of(c))(addDetail(of(c), c, _))
     }
     Json.put(
       Json.obj(ScanFields.sizes(scan): _*),
       // the rest was left out before tamis was asked
-      "files_listed" -> Some(d.kept.listing).filterNot(_.isWholeTable).map(_.size),
+      "files_listed" -> Some(d.kept.listing)
+        .filterNot(_ => isPart || d.kept.listing.isWholeTable)
+        .map(_.size),
+      "files_in_unopened_manifests" -> Some(d.kept.listing)
+        .filter(_ => isPart)
+        .map(listing => listing.tableSize.files - listing.size),
       "timing" -> of(d.timing),
       "fallback_reason" -> scan.decision.fallbackReason,
       "remembered_files" -> d.rememberedFiles,

@@ -77,6 +77,9 @@ final class TamisTable(
   def scannedFor(purpose: ScanConstraints): TamisTable =
     new TamisTable(session, relation, catalogTable, purpose, listings, reader, title)
 
+  override protected def over(relation: HadoopFsRelation): PlannedFiles =
+    new TamisTable(session, relation, catalogTable, purpose, listings, reader, title)
+
   override def listed(onPartitions: Seq[Expression])(list: => Listing): Listing =
     listings.of(onPartitions)(list)
 

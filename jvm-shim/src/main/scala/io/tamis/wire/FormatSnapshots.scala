@@ -2,6 +2,8 @@ package io.tamis.wire
 
 import scala.jdk.CollectionConverters._
 
+import com.fasterxml.jackson.databind.node.{ArrayNode, ObjectNode}
+
 /** Where a table format records what it knows about the files of a table, as the Python package
   * reads it.
   */
@@ -46,6 +48,9 @@ final case class DeltaSnapshot(
   *   the property schema.name-mapping.default
   * @param tableUuid
   *   distinguishes the table from others at the same place; None: old tables have none
+  * @param manifests
+  *   the data manifests that are read, by their ordinals in the manifest list, in the form of
+  *   [[Messages.kept]]; None: all of them
   */
 final case class IcebergSnapshot(
     formatVersion: Int,
@@ -54,27 +59,45 @@ final case class IcebergSnapshot(
     schema: String,
     specs: Seq[String],
     nameMapping: Option[String],
-    tableUuid: Option[String]
+    tableUuid: Option[String],
+    manifests: Option[ObjectNode] = None
 ) extends FormatSnapshot
 
 /** Requests the data files of a snapshot, as `<id>.iceberg.arrow` in this directory
   * (tamis.serve.iceberg_files).
   *
+  * @param conjuncts
+  *   files of which no row satisfies all of these may be left out
+  * @param among
+  *   locations of data manifests; files of others may be left out, too. None: any
+  * @param known
+  *   the manifests of listings that are known here
   * @param patienceMs
   *   the most milliseconds for which planning waits
   */
 final case class IcebergFilesRequest(
     directory: String,
     snapshot: IcebergSnapshot,
+    conjuncts: ArrayNode,
+    among: Option[Set[String]],
+    known: Seq[ObjectNode],
     storage: Map[String, String],
     cacheDirectory: Option[String],
     patienceMs: Long
 ) extends Request[IcebergFilesAnswer] {
   override def read(answer: String): IcebergFilesAnswer = {
     val root = Messages.document(answer, id)
-    val problem = Option(root.get("problem")).filterNot(_.isNull).map(_.asText)
+    def present(field: String) = Option(root.get(field)).filterNot(_.isNull)
     val manifests = root.path("manifests").elements.asScala.map(_.asText).toIndexedSeq
-    IcebergFilesAnswer(problem, root.path("is_pending").asBoolean, manifests)
+    IcebergFilesAnswer(
+      present("problem").map(_.asText),
+      root.path("is_pending").asBoolean,
+      manifests,
+      present("listed").collect { case set: ObjectNode => set },
+      present("table_files").map(_.asLong),
+      present("table_records").map(_.asLong),
+      present("known").map(_.asInt)
+    )
   }
 }
 
@@ -84,9 +107,21 @@ final case class IcebergFilesRequest(
   *   they are still being read, for a later query
   * @param manifests
   *   locations of the manifests of the files, as Iceberg writes them
+  * @param listed
+  *   these manifests, as in [[IcebergSnapshot]]; None: all of the snapshot
+  * @param tableFiles
+  *   the files of all manifests; known if not all are listed
+  * @param tableRecords
+  *   the rows of these, if none is deleted
+  * @param known
+  *   no files were written, because the listing at this place of the request serves
   */
 final case class IcebergFilesAnswer(
     problem: Option[String],
     isPending: Boolean,
-    manifests: IndexedSeq[String]
+    manifests: IndexedSeq[String],
+    listed: Option[ObjectNode],
+    tableFiles: Option[Long],
+    tableRecords: Option[Long],
+    known: Option[Int]
 )

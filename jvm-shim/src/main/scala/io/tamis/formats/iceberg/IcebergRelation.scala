@@ -6,7 +6,7 @@ import io.tamis.scan.TamisTable
 import io.tamis.wire.{Reason, Reasons}
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.connector.catalog.Table
@@ -20,15 +20,21 @@ object IcebergRelation {
 
   def isOne(table: Table): Boolean = IcebergTable.isOne(table)
 
-  /** The same relation over a table of tamis, or why it stays Iceberg's own. */
+  /** The same relation over a table of tamis, or why it stays Iceberg's own.
+    *
+    * @param conjuncts
+    *   predicates that are true of every row of the relation that is needed: the table may lack
+    *   other rows
+    */
   def taken(
       session: SparkSession,
-      relation: DataSourceV2Relation
+      relation: DataSourceV2Relation,
+      conjuncts: Seq[Expression]
   ): Either[Reason, LogicalPlan] =
     for {
       table <- IcebergTable.of(relation.table)
       _ <- refusal(relation, table).toLeft(())
-      files <- filesOf(session, table)
+      files <- filesOf(session, table, relation.output, conjuncts)
     } yield {
       val read = new TamisTable(
         session,
@@ -83,9 +89,12 @@ object IcebergRelation {
 
   private[iceberg] def filesOf(
       session: SparkSession,
-      table: IcebergTable
+      table: IcebergTable,
+      columns: Seq[Attribute],
+      conjuncts: Seq[Expression],
+      among: Option[Set[String]] = None
   ): Either[Reason, IcebergFiles] =
-    try IcebergFiles.of(session, table).left.map(unreadable)
+    try IcebergFiles.of(session, table, columns, conjuncts, among).left.map(unreadable)
     catch { case e: PlannerUnavailable => Left(unreadable(e.getMessage)) }
 
   private def unreadable(why: String): Reason = Reasons("ICEBERG_UNREADABLE", "error" -> why)

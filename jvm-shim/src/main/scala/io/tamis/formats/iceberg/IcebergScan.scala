@@ -49,7 +49,7 @@ private[iceberg] final class IcebergScan(
   /** Plans the manifests that list kept files, or the whole snapshot. */
   private def plan(): Unit = {
     val some =
-      if (kept.isAll) None
+      if (kept.isAll && files.isWhole) None
       else FormatFailure.kept(Option.empty[IcebergFiles.Ordinals])(planManifests())
     confine(kept, some.getOrElse(files.ordinals))
   }
@@ -64,7 +64,14 @@ private[iceberg] final class IcebergScan(
   }
 
   private def confine(to: FileSelection, known: IcebergFiles.Ordinals): Unit =
-    tasks.keep(task => to.contains(ordinalOf(tasks.locationOf(task), known)))
+    tasks.keep { task =>
+      val location = tasks.locationOf(task)
+      // The file lies in a manifest that cannot hold a matching row, and which Iceberg opens only
+      // because it plans the whole snapshot: every row of it fails a filter. Proven filters hold for
+      // the listed files alone, so it must not be read.
+      val isRuledOut = !known.containsKey(location) && files.rulesOut(IcebergTasks.fileOf(task))
+      !isRuledOut && to.contains(ordinalOf(location, known))
+    }
 
   /** Filters that were proven for all files of the listing have left the plan. */
   private def ordinalOf(location: String, known: IcebergFiles.Ordinals): Int = {

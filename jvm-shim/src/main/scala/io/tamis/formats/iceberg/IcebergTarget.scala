@@ -5,6 +5,7 @@ import io.tamis.planning.{Decision, PlanningMetrics, SwappedFiles}
 import io.tamis.rules.relations.ScanOf
 
 import org.apache.spark.sql.SparkSession
+import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
@@ -19,7 +20,7 @@ import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 final class IcebergTarget private (
     scan: Scan,
     relation: DataSourceV2ScanRelation,
-    listed: IcebergFiles
+    table: IcebergTable
 ) {
   private val tasks = new IcebergTasks(scan)
 
@@ -28,22 +29,30 @@ final class IcebergTarget private (
   /** Whether another one of these scans is equal. Spark may use one in place of the other. */
   def hasEqual(scans: Seq[Scan]): Boolean = scans.exists(other => !(other eq scan) && other == scan)
 
-  /** The files of the snapshot, for the planner. */
-  lazy val files: SwappedFiles = {
+  /** Confines the scan to the files that a decision keeps.
+    *
+    * @param conjuncts
+    *   predicates that are true of every row that has an effect
+    * @param decide
+    *   decides about the files that may hold such rows; None: all of them are read
+    */
+  def confine(conjuncts: Seq[Expression])(decide: SwappedFiles => Option[Decision]): Unit = {
     val session = SparkSession.active
-    val listing = IcebergRelation.asFiles(session, relation.relation.output, listed)
-    SwappedFiles(session, listing, None)
-  }
-
-  /** Confines the scan to the files that a decision keeps. */
-  def confine(decision: Decision): Unit = {
-    // a file that is not among those of the manifests is read
-    tasks.keep { task =>
-      val location = tasks.locationOf(task)
-      !listed.ordinals.containsKey(location) ||
-      decision.kept.contains(listed.ordinals.get(location))
+    val columns = relation.relation.output
+    for {
+      listed <- IcebergRelation
+        .filesOf(session, table, columns, conjuncts, tasks.manifests)
+        .toOption
+      files = IcebergRelation.asFiles(session, columns, listed)
+      decision <- decide(SwappedFiles(session, files, None))
+    } {
+      tasks.keep { task =>
+        val ordinal = Option(listed.ordinals.get(tasks.locationOf(task)))
+        // a file that is neither listed nor in a manifest that is ruled out is read
+        ordinal.fold(!listed.rulesOut(IcebergTasks.fileOf(task)))(decision.kept.contains)
+      }
+      PlanningMetrics.planned(decision)
     }
-    PlanningMetrics.planned(decision)
   }
 }
 
@@ -64,8 +73,7 @@ object IcebergTarget {
       known <- IcebergTable.of(table).toOption.filter(_.refusal.isEmpty)
       // the scan may be of a branch, or of a newer snapshot
       if known.snapshot.snapshotId == snapshotOf(scan)
-      files <- IcebergRelation.filesOf(SparkSession.active, known).toOption
-    } yield new IcebergTarget(scan, relation, files)
+    } yield new IcebergTarget(scan, relation, known)
   }
 
   private def snapshotOf(scan: Scan): Option[Long] =

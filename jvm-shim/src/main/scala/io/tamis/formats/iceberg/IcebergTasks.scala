@@ -19,6 +19,12 @@ private[iceberg] final class IcebergTasks(scan: Scan) {
   /** The files that they read. */
   def locations: Seq[String] = planned.map(locationOf).distinct
 
+  /** The locations of the manifests that list these files; None: Iceberg does not say. */
+  def manifests: Option[Set[String]] = {
+    val each = planned.map(task => IcebergTasks.manifestOf(IcebergTasks.fileOf(task)))
+    Option.when(each.forall(_.isDefined))(each.flatten.toSet)
+  }
+
   def locationOf(task: AnyRef): String = IcebergTasks.locationOf(IcebergTasks.fileOf(task))
 
   def keep(isKept: AnyRef => Boolean): Unit = {
@@ -38,6 +44,10 @@ private[iceberg] object IcebergTasks {
 
   def fileOf(task: AnyRef): AnyRef = Members.call(task, "file")
   def locationOf(file: AnyRef): String = Members.get[String](file, "location")
+
+  /** The location of the manifest that lists a file; None: Iceberg does not say. */
+  def manifestOf(file: AnyRef): Option[String] =
+    Option(Members.get[String](file, "manifestLocation"))
 
   /** Whether this release of Iceberg has the members by which a scan is confined. */
   def areKnown(loader: ClassLoader): Boolean = Try {

@@ -44,9 +44,11 @@ private[commands] final case class NeededRows(
   def decide(files: SwappedFiles): Option[Decision] = {
     val confined = keys.foldLeft(files)((files, key) => key.confined(files, conjuncts))
     val decision = ScanPlanner.decide(confined, conjuncts)
-    if (decision.kept.isAll) None
-    else if (decision.kept.count > 0 || !joined) Some(decision)
-    else Some(decision.copy(kept = NeededRows.smallest(decision.kept.listing)))
+    val (kept, listing) = (decision.kept, decision.kept.listing)
+    if (kept.isAll && listing.isWholeTable) None
+    // a listing without a file has none to choose: its other files are ruled out by their manifests
+    else if (kept.count > 0 || !joined || listing.size == 0) Some(decision)
+    else Some(decision.copy(kept = NeededRows.smallest(listing)))
   }
 }
 

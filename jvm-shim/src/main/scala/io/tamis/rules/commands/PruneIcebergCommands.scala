@@ -39,7 +39,7 @@ object PruneIcebergCommands extends SparkStrategy {
     case (relation @ IcebergTarget(target), needed)
         if target.size > 1 && !target
           .hasEqual(whole.collectWithSubqueries { case ScanOf(s) => s }) =>
-      needed.decide(target.files).foreach(target.confine)
+      target.confine(needed.conjuncts)(needed.decide)
       relation
   })
 }

@@ -129,7 +129,7 @@ private final class RequiredFilter(session: ClassicSession, guarded: Seq[String]
   ): Boolean = {
     val kept = decision.kept
     kept.count == 0 || !kept.ranges.isEmpty ||
-    allOf(table, decision, scans).cardinality < kept.listing.size ||
+    allOf(table, decision, scans).cardinality < kept.listing.tableSize.files ||
     leavesOutPartitions(table, decision) || hasNoChoice(decision)
   }
 

@@ -20,7 +20,8 @@ class UseTamisTables(session: SparkSession) extends GoalRule {
 
   override protected def rewritten(plan: LogicalPlan): LogicalPlan =
     if (Eligibility.isRowLevelWrite(plan) && !RowLevelTarget.isIn(plan)) plan
-    else
+    else {
+      val filters = new FiltersOver(plan)
       plan.transformDown {
         case FileRelation(relation, files) if Eligibility.refusal(relation).isEmpty =>
           FormatFailure.kept[LogicalPlan](relation) {
@@ -33,7 +34,8 @@ class UseTamisTables(session: SparkSession) extends GoalRule {
           }
         case relation: DataSourceV2Relation if IcebergRelation.isOne(relation.table) =>
           FormatFailure.kept[LogicalPlan](relation)(
-            IcebergRelation.taken(session, relation).getOrElse(relation)
+            IcebergRelation.taken(session, relation, filters(relation)).getOrElse(relation)
           )
       }
+    }
 }
