@@ -38,7 +38,10 @@ class Table:
     ) -> None:
         self.formats, self.name, self.cache = formats, f"ice.db.{name}", folder / "cache"
         formats.sql(f"DROP TABLE IF EXISTS {self.name} PURGE")
-        properties = "'write.distribution-mode' = 'none', 'write.spark.fanout.enabled' = 'true'"
+        properties = (
+            "'write.distribution-mode' = 'none', 'write.spark.fanout.enabled' = 'true', "
+            "'commit.manifest-merge.enabled' = 'false'"
+        )
         formats.sql(
             f"CREATE TABLE {self.name} {COLUMNS} USING iceberg PARTITIONED BY ({partitioning}) "
             f"TBLPROPERTIES ({properties}{more})"

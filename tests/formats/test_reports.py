@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import json
 from pathlib import Path
 
 import pytest
@@ -119,3 +121,100 @@ def test_explanations_files_and_history(formats: Statements, kind: str) -> None:
         f"WHERE table LIKE '%{name}' ORDER BY time DESC LIMIT 1"
     ).rows
     assert recorded == "(4, 5, 56)"
+
+
+COLUMNS = (
+    "id BIGINT, k INT, b BOOLEAN, s STRING, d DATE, t TIMESTAMP, n TIMESTAMP_NTZ, x DOUBLE, y FLOAT, "
+    "small DECIMAL(9, 2), big DECIMAL(30, 2), nothing INT, `a.b` INT"
+)
+#: The values of a row with this number; with 5, NULL or NaN where that is possible.
+VALUES = (
+    "SELECT /*+ REPARTITION(1) */ id, CAST(IF(id = 5, NULL, id * 2) AS INT), id > 3, "
+    "concat(IF(id = 7, 'z', 'a'), repeat('b', 40), id), date_add(DATE'1969-12-30', CAST(id AS INT)), "
+    "timestampadd(SECOND, id, TIMESTAMP'2024-01-01 00:00:00'), "
+    "timestampadd(MICROSECOND, id * 1000, TIMESTAMP_NTZ'2024-01-01 00:00:00'), "
+    "IF(id = 5, DOUBLE('NaN'), id / 2), CAST(id AS FLOAT), CAST(id - 4 AS DECIMAL(9, 2)), "
+    "CAST(id AS DECIMAL(30, 2)) * 100000000000000000000, CAST(NULL AS INT), CAST(id AS INT)"
+)
+#: Cells of the file with the rows 0 to 7. Delta has no bounds of booleans and counts no NaN, and its
+#: times are milliseconds, so that the greatest one may be later.
+CELLS = {
+    "num_records": "8",
+    "min.id": "0L",
+    "max.id": "7L",
+    "null_count.id": "0",
+    "min.k": "0",
+    "max.k": "14",
+    "null_count.k": "1",
+    "min.d": "DATE '1969-12-30'",
+    "max.d": "DATE '1970-01-06'",
+    "min.t": "TIMESTAMP '2024-01-01 00:00:00Z'",
+    "min.small": "-4.00BD",
+    "max.small": "3.00BD",
+    "min.big": "0.00BD",
+    "max.big": "700000000000000000000.00BD",
+    "null_count.nothing": "8",
+    "min.a.b": "0",
+    "max.a.b": "7",
+}
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_files_are_shown_with_the_statistics_of_the_format(formats: Statements, kind: str) -> None:
+    name = {"delta": "celled", "iceberg": "ice.db.celled"}[kind]
+    properties = {
+        "delta": "'delta.columnMapping.mode' = 'name', 'delta.enableDeletionVectors' = 'true'",
+        "iceberg": "'format-version' = '3', 'write.delete.mode' = 'merge-on-read'",
+    }
+    formats.sql(f"CREATE TABLE {name} ({COLUMNS}) USING {kind} TBLPROPERTIES ({properties[kind]})")
+    for first in (0, 8):
+        formats.sql(f"INSERT INTO {name} {VALUES} FROM range({first}, {first + 8})")
+    names = ["id", "k", "b", "s", "d", "t", "n", "x", "y", "small", "big", "nothing", "`a.b`"]
+    query = f"SELECT * FROM {name} WHERE " + " OR ".join(f"{each} IS NULL" for each in names)
+
+    def cells() -> dict[str, str]:
+        """Return the statistics of the file with the least ids."""
+        text = (
+            "SELECT to_json(statistics) FROM tamis_files(\"{}\") WHERE statistics['min.id'] = '0L'"
+        )
+        (row,) = formats.sql(text.format(query)).rows
+        found: dict[str, str] = json.loads(ast.literal_eval(row)[0])
+        return found
+
+    found = cells()
+    assert {each: found.get(each) for each in CELLS} == CELLS
+    # strings are cut, and the greatest one is rounded up
+    assert "a" + "b" * 15 in found["min.s"]
+    assert found["max.s"].startswith("'z")
+    assert "min.nothing" not in found
+    if kind == "iceberg":
+        assert (found["min.b"], found["max.b"], found["null_count.b"]) == ("false", "true", "0")
+        assert (found["min.x"], found["max.x"]) == ("0.0D", "3.5D")
+        assert "nan_count.x" not in found  # it is not zero, and not counted here
+        assert found["nan_count.y"] == "0"
+    formats.sql(f"DELETE FROM {name} WHERE id = 5")
+    left = cells()
+    assert left["num_records"] == "7"
+    assert {each: left.get(each) for each in CELLS if each.startswith(("min", "max"))} == {
+        each: cell for each, cell in CELLS.items() if each.startswith(("min", "max"))
+    }
+    assert left["null_count.nothing"] == "7"
+    # the row with the NULL was deleted, which the statistics do not say
+    assert "null_count.k" not in left
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_the_cells_prove_the_verdicts(formats: Statements, kind: str) -> None:
+    name = deleted(formats, kind)
+    for where in (
+        "id >= 250",
+        "k < 3 AND id < 400",
+        "d = DATE'2024-01-12'",
+        "s > 'text 3'",
+        "k IS NULL",
+    ):
+        rows = formats.sql(
+            f"SELECT verdict, statistics['not_in_cells'] FROM tamis_files(\"SELECT * FROM {name} WHERE {where}\")"
+        ).rows
+        assert len(rows) == 5
+        assert not any("true" in each for each in rows), where

@@ -1,7 +1,8 @@
 """The statistics behind a decision, as cells of the public `files` table.
 
-The cells are the raw content of the index. Passing them to `tamis.evaluate` returns the verdicts of
-the planner.
+The cells are the raw content of the index, or, for a table of a format, what the metadata of the
+format and an index prove together. Passing them to `tamis.evaluate` returns the verdicts of the
+planner.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tamis.evaluation.domain.exact_counts import UNKNOWN
+from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column, Expr, columns_of, walk
 from tamis.expr.types import DataType
+from tamis.files.arrow_edges import as_array, in_column_type
 from tamis.files.columns import count_array
 from tamis.files.table import dotted
-from tamis.indexing.executor.columns_schema import is_known
+from tamis.indexing.executor.columns_schema import Leaf, arrow_type, is_known
 from tamis.tables.scan_input import Part, ScanInput
 
 __all__ = ["NamedColumns", "cells_of", "named_columns"]
@@ -53,13 +57,15 @@ def cells_of(
 
     Columns without a cell that is not null are left out.
     """
-    for part in scan.parts:
+    for part, segment in zip(scan.parts, scan.segments, strict=True):
         ordinals = np.arange(len(scan.directories), dtype=np.intp)[part.ordinals]
         records = _records(scan, ordinals)
         cells = {"num_records": records}
         for path, data_type in columns.items():
             column_cells = _of_partition(scan, path, data_type, ordinals, records)
-            if column_cells is None:
+            if column_cells is None and scan.is_recorded:
+                column_cells = _of_bounds(segment.statistics, path, data_type, records)
+            elif column_cells is None:
                 column_cells = _of_index(part, path, data_type)
             cells.update({f"{kind}.{dotted(path)}": each for kind, each in column_cells.items()})
         non_null = {n: each for n, each in cells.items() if each.null_count < len(each)}
@@ -84,6 +90,45 @@ def _of_index(
         for kind in _KINDS
         if kind in whole
     }
+
+
+def _of_bounds(
+    statistics: Statistics, path: tuple[str, ...], data_type: DataType | None, records: pa.Array
+) -> Mapping[str, pa.Array]:
+    """Return the cells that bounds are worth. What they do not prove is null: not known.
+
+    Bounds of files with deleted rows hold for the rows that are left, too.
+    """
+    if data_type is None or not is_known(str(data_type)):
+        return {}
+    n, column = len(records), Column(path, data_type)
+    bounds, certain = statistics.bounds(column), statistics.certain(column)
+    wanted = arrow_type(Leaf(path, str(data_type)))
+    cells = {}
+    # a file that has only NULL and NaN has no bounds
+    has_values = np.broadcast_to(bounds.can_be_value, n)
+    for kind, edge, known in (
+        ("min", bounds.lower, bounds.lower_known),
+        ("max", bounds.upper, bounds.upper_known),
+    ):
+        # an edge that is not known may be the extreme of its type, which is no value of the file
+        shown = has_values if known is None else has_values & np.broadcast_to(known, n)
+        try:
+            values = in_column_type(as_array(edge, n, data_type), data_type, wanted)
+        except (pa.ArrowException, ValueError):
+            continue  # a bound outside of the type, such as a decimal of more digits
+        cells[kind] = pc.if_else(pa.array(shown), values, pa.scalar(None, values.type))
+    # No row can be NULL, or each one is: neither a value nor NaN. Otherwise the format has to know.
+    only_nulls = ~(bounds.can_be_value | bounds.can_be_nan)
+    counts = np.broadcast_to(certain.nulls, n)
+    counts = np.where(np.broadcast_to(bounds.can_be_null, n), counts, 0)
+    cells["null_count"] = pc.if_else(
+        pa.array(np.broadcast_to(only_nulls, n)), records, count_array(counts)
+    )
+    if data_type.is_floating:
+        nans = np.where(np.broadcast_to(bounds.can_be_nan, n), UNKNOWN, 0)
+        cells["nan_count"] = count_array(nans)
+    return cells
 
 
 def _of_partition(

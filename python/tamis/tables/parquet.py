@@ -149,6 +149,7 @@ class ParquetTables:
             snapshot.files.size,
             frozenset(request.table.roots),
             derived=match.derived if indexes else recorded.derived,
+            is_recorded=True,
         )
 
     def _indexes_of_format(

@@ -35,6 +35,7 @@ class ScanInput:
     - `partitions`: the partition values of each directory in the snapshot.
     - `directories`: for each file, its directory.
     - `sizes`: the size of each file in bytes.
+    - `is_recorded`: whether a table format records statistics of the files.
     - `tables`: the directories whose index would describe the files. Empty if too many roots are
       read.
     """
@@ -51,6 +52,7 @@ class ScanInput:
     tables: frozenset[str] = frozenset()
     automatic: tuple[OpenIndex, ...] = ()
     derived: MutableMapping[object, object] = field(default_factory=dict)
+    is_recorded: bool = False
 
     @property
     def is_indexed(self) -> bool:

@@ -32,9 +32,9 @@ import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import Flags
 from tamis.expr.nodes import Column, Expr, Value
+from tamis.files.arrow_edges import value_of_cell
 from tamis.files.segments import Segment
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
-from tamis.plan.goals.arrow_edges import value_of_cell
 from tamis.plan.goals.contributions import contributions
 from tamis.plan.goals.fully_matching import can_match_fully
 from tamis.plan.goals.group_contributions import by_cells, cells_to_combine, group_contributions

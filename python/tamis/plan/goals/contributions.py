@@ -14,8 +14,8 @@ from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNKNOWN
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column
+from tamis.files.arrow_edges import as_array
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
-from tamis.plan.goals.arrow_edges import as_array
 from tamis.plan.goals.group_contributions import container_totals
 
 __all__ = [

@@ -27,9 +27,9 @@ from tamis.evaluation.domain.group_places import places_of, sums_of
 from tamis.evaluation.interpreter import truth
 from tamis.evaluation.statistics import Grouped, GroupRows, Statistics
 from tamis.expr.nodes import Column, Expr
+from tamis.files.arrow_edges import cells_of
 from tamis.files.group_statistics import GroupStatistics
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
-from tamis.plan.goals.arrow_edges import cells_of
 from tamis.plan.goals.wide_sums import LIMBS, to_limbs
 
 __all__ = ["by_cells", "cells_to_combine", "container_totals", "group_contributions", "recorded"]

@@ -34,9 +34,9 @@ import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.statistics import Statistics
+from tamis.files.arrow_edges import as_array
 from tamis.files.segments import Segment
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
-from tamis.plan.goals.arrow_edges import as_array
 from tamis.plan.goals.contributions import has_only_null, nulls_of
 
 __all__ = ["Known", "cannot_improve", "chosen"]

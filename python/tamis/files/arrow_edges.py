@@ -11,7 +11,7 @@ from tamis.expr.nodes import Value
 from tamis.expr.types import DataType
 from tamis.files.bounds import constant_bounds
 
-__all__ = ["as_array", "cells_of", "value_of_cell"]
+__all__ = ["as_array", "cells_of", "in_column_type", "value_of_cell"]
 
 
 def as_array(edge: Edge | None, n: int, data_type: DataType) -> pa.Array:
@@ -32,6 +32,29 @@ def _arrow(data_type: DataType) -> pa.DataType:
     if data_type.is_discrete:
         return pa.int64()
     return pa.decimal128(38, data_type.scale or 0)
+
+
+def in_column_type(cells: pa.Array, data_type: DataType, wanted: pa.DataType) -> pa.Array:
+    """Return cells of `as_array` in the Arrow type of a column; strings stay bytes.
+
+    Raises:
+        ArrowException: A cell is not a value of that type.
+
+    >>> from tamis.expr.types import DATE
+    >>> in_column_type(pa.array([1, None]), DATE, pa.date32()).to_pylist()
+    [datetime.date(1970, 1, 2), None]
+    """
+    if data_type.is_text:
+        return cells.cast(pa.binary())
+    if data_type.is_decimal and pa.types.is_integer(cells.type):
+        scale = data_type.scale or 0
+        values = [
+            None if each is None else from_unscaled(each, scale) for each in cells.to_pylist()
+        ]
+        return pa.array(values, wanted)
+    if wanted == pa.date32():
+        return cells.cast(pa.int32()).cast(wanted)
+    return cells.cast(wanted)
 
 
 def cells_of(values: pa.Array, data_type: DataType) -> tuple[Flags, pa.Array]:
