@@ -59,8 +59,6 @@ def test_live_files_are_listed_by_location(
     assert found.uris.to_pylist() == ["/a", "/x%201", "/x%202", "/x%203"]
     assert found.num_records.tolist() == [10, 1, 2, 3]
     assert found.sizes.tolist() == [1000, 2, 3, 4]
-    assert found.formats.to_pylist() == ["ORC", "PARQUET", "PARQUET", "PARQUET"]
-    assert found.encrypted.tolist() == [True, False, False, False]
     assert (found.total_files, found.total_records) == (4, 16)
     assert verdicts(compare(EQUAL, 5, LONG), found.statistics).tolist() == [1, 2, 2, 2]
 

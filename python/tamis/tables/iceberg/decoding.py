@@ -52,14 +52,11 @@ _FILE_COLUMNS: Final[Mapping[str, tuple[int, pa.DataType]]] = {
     "size": (104, pa.int64()),
     "referenced": (143, pa.string()),
 }
-_KEY_METADATA: Final = 131
 _LOCATION: Final = 100
 _LANES: Final = Lanes(
     _DATA_FILE,
     _LOCATION,
-    frozenset(
-        (_PARTITION, _KEY_METADATA, *_METRICS.values(), *(n for n, _ in _FILE_COLUMNS.values()))
-    ),
+    frozenset((_PARTITION, *_METRICS.values(), *(n for n, _ in _FILE_COLUMNS.values()))),
 )
 
 
@@ -158,8 +155,6 @@ def _manifest(avro: AvroFile) -> Manifest:
         values = get(field_id)
         columns[name] = pa.nulls(count, data_type) if values is None else values.cast(data_type)
     columns["content"] = pc.fill_null(columns["content"], Content.DATA)
-    keys = get(_KEY_METADATA)
-    columns["encrypted"] = pa.array(np.zeros(count, np.bool_)) if keys is None else keys.is_valid()
     for required in ("location", "format", "records", "size"):
         if columns[required].null_count:
             raise ValueError(f"a file has no {required}")

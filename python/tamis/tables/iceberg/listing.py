@@ -13,11 +13,10 @@ import pyarrow.compute as pc
 
 from tamis.evaluation.statistics import Statistics
 from tamis.tables.iceberg.deletes import DataFiles, DeletedRows, deletes_of
-from tamis.tables.iceberg.entries import Entries, PartitionColumn
+from tamis.tables.iceberg.entries import Entries
 from tamis.tables.iceberg.errors import SnapshotUnreadable, UnreadableCode
 from tamis.tables.iceberg.locations import hadoop_uris
 from tamis.tables.iceberg.manifest import Content, ManifestFile
-from tamis.tables.iceberg.partition_values import identity_values
 from tamis.tables.iceberg.schema import SchemaColumn, Spec
 from tamis.tables.iceberg.statistics import ManifestStatistics
 
@@ -32,10 +31,7 @@ class IcebergFiles:
     - `uris`: as Hadoop's `new Path(location).toUri.toString` writes them, URL-encoded.
     - `sizes`: bytes.
     - `num_records`: rows of the file, also those that are deleted; -1 where not known.
-    - `spec_ids`: the partition spec of the file.
     - `manifests_of_files`: the place of its manifest in `manifests`.
-    - `formats`: the file format, in upper case: PARQUET, ORC, AVRO.
-    - `encrypted`: whether the file has key metadata.
     - `deletes`: which deletes may apply to the file.
     - `statistics`: what the manifests say about the rows of the file.
     - `total_files`, `total_records`: those of all manifests, also of those that were not read
@@ -48,10 +44,7 @@ class IcebergFiles:
     uris: pa.Array
     sizes: npt.NDArray[np.int64]
     num_records: npt.NDArray[np.int64]
-    spec_ids: npt.NDArray[np.int64]
     manifests_of_files: npt.NDArray[np.int64]
-    formats: pa.Array
-    encrypted: npt.NDArray[np.bool_]
     deletes: DeletedRows
     statistics: Statistics
     total_files: int | None
@@ -59,33 +52,9 @@ class IcebergFiles:
     has_deletes: bool
     manifests: tuple[str, ...]
     manifests_total: int
-    _entries: Entries
-    _columns: tuple[SchemaColumn, ...]
-    _specs: tuple[Spec, ...]
 
     def __len__(self) -> int:
         return len(self.locations)
-
-    def identity_values(self, field_ids: Sequence[int]) -> dict[int, PartitionColumn | None]:
-        """Return the partition values of columns by which files are partitioned as they are.
-
-        Args:
-            field_ids: The field ids of the columns.
-
-        Returns:
-            By field id, what `partition_values.identity_values` returns: the values in the Arrow
-            type of Spark's type, and of which files they are known. None for a column of an
-            unsupported type, or one that is not in the schema.
-        """
-        by_id = {each.id: each for each in self._columns}
-        return {
-            each: (
-                identity_values(by_id[each], self._entries, list(self._specs))
-                if each in by_id
-                else None
-            )
-            for each in field_ids
-        }
 
 
 def list_files(
@@ -131,10 +100,7 @@ def list_files(
         uris,
         data.column("size", pa.int64()).to_numpy(),
         records,
-        data.of_manifest(lambda each: each.spec_id),
         data.manifest_places(),
-        pc.utf8_upper(data.column("format", pa.string())),
-        data.column("encrypted", pa.bool_()).to_numpy(zero_copy_only=False),
         rows,
         statistics,
         _total([each.live_files for each in manifests]),
@@ -142,9 +108,6 @@ def list_files(
         len(deletes) > 0,
         data.manifests,
         len(manifests),
-        data,
-        columns,
-        tuple(specs.values()),
     )
 
 

@@ -126,7 +126,7 @@ class Manifest:
         files: One row per file:
             `content` int8 (see `Content`), `location` string, `format` string,
             `records` and `size` (bytes) int64, `sequence_number` int64 (null: that of the
-            manifest, see `status`), `status` int8 (0 existing, 1 added), `encrypted` bool,
+            manifest, see `status`), `status` int8 (0 existing, 1 added),
             `referenced` string (the only data file that a delete file refers to), and the value of
             each partition field.
         metrics: The metrics by kind.
@@ -150,7 +150,6 @@ NO_FILES: Final = Manifest(
             "size": pa.nulls(0, pa.int64()),
             "sequence_number": pa.nulls(0, pa.int64()),
             "status": pa.nulls(0, pa.int8()),
-            "encrypted": pa.nulls(0, pa.bool_()),
             "referenced": pa.nulls(0, pa.string()),
         }
     )

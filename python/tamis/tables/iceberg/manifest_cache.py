@@ -23,7 +23,7 @@ from tamis.tables.iceberg.manifest import Manifest, MetricKind, Metrics
 __all__ = ["cached_manifest"]
 
 #: Raise when this code would misread tables written earlier under the same version of tamis.
-_FORM: Final = "iceberg-manifest-1"
+_FORM: Final = "iceberg-manifest-2"
 _FILES: Final = "files."
 
 

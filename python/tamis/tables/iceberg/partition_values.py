@@ -5,16 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TypeAlias
 
-import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tamis.expr.types import DataType
 from tamis.files.partition import Transform, TransformKind
-from tamis.tables.iceberg.entries import Entries, PartitionColumn
 from tamis.tables.iceberg.schema import SchemaColumn, Spec, SpecField, arrow_type
 
-__all__ = ["fields_of_column", "identity_values", "partition_type", "to_partition_type"]
+__all__ = ["fields_of_column", "partition_type", "to_partition_type"]
 
 Convert: TypeAlias = Callable[[pa.Array], pa.Array | None]
 
@@ -80,33 +77,3 @@ def _of_source(values: pa.Array, wanted: pa.DataType) -> pa.Array | None:
     if pa.types.is_timestamp(given) and pa.types.is_timestamp(wanted) and given.unit == wanted.unit:
         return values.view(wanted)  # manifests keep no zone here
     return None
-
-
-def identity_values(
-    column: SchemaColumn, entries: Entries, specs: list[Spec]
-) -> PartitionColumn | None:
-    """Return the value of a column that is the same in all rows of a file, one per file.
-
-    These values hold in place of those in the files: Iceberg reads a column that a file's spec has
-    as an `identity` field from the metadata. A null that is known is NULL.
-
-    Returns:
-        None if the type of the column is not supported. `known` is False for files of specs
-        without such a field.
-    """
-    if column.type is None:
-        return None
-    wanted = arrow_type(column.type)
-    values = pa.nulls(len(entries), wanted)
-    known = np.zeros(len(entries), np.bool_)
-    for spec in specs:
-        for each in spec.fields:
-            if each.source != column.id or each.transform != "identity":
-                continue
-            column_of_spec = entries.partition(
-                spec.id, each.id, lambda given: _of_source(given, wanted), wanted
-            )
-            if column_of_spec is not None:
-                values = pc.if_else(pa.array(column_of_spec.known), column_of_spec.values, values)
-                known |= column_of_spec.known
-    return PartitionColumn(values, known)
