@@ -1,0 +1,107 @@
+"""Iceberg tables of the catalogs other than Hadoop's, which all other tests use.
+
+A catalog finds the metadata of a table and commits to it. What tamis reads of a table must not
+depend on it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.formats.conftest import confs_of_formats
+from tests.formats.tables import only
+from tests.launch.processes import shell
+from tests.launch.statements import OFF, Statements, started
+
+pytestmark = pytest.mark.spark
+
+CATALOGS = ("jdbc", "hive", "session")
+
+
+def confs_of_catalogs(folder: Path) -> dict[str, str]:
+    """Return the confs of a session with the catalogs; `spark_catalog` is that of the session.
+
+    The databases of JDBC's and of Hive's catalog are embedded.
+    """
+    catalog, warehouse = "org.apache.iceberg.spark.SparkCatalog", str(folder / "warehouse")
+    return {
+        **confs_of_formats(folder),
+        "spark.sql.catalog.jdbc": catalog,
+        "spark.sql.catalog.jdbc.type": "jdbc",
+        "spark.sql.catalog.jdbc.uri": f"jdbc:derby:{folder / 'catalog'};create=true",
+        "spark.sql.catalog.jdbc.warehouse": f"{warehouse}/jdbc",
+        "spark.sql.catalog.hive": catalog,
+        "spark.sql.catalog.hive.type": "hive",
+        "spark.sql.catalog.hive.warehouse": f"{warehouse}/hive",
+        "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",
+        "spark.sql.catalog.spark_catalog.type": "hive",
+        "spark.sql.catalogImplementation": "hive",
+        "spark.hadoop.javax.jdo.option.ConnectionURL": (
+            f"jdbc:derby:{folder / 'metastore'};create=true"
+        ),
+        "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
+        "spark.hadoop.hive.metastore.schema.verification": "false",
+    }
+
+
+@pytest.fixture(scope="module")
+def catalogs(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Iterator[Statements]:
+    """A Spark with the catalogs."""
+    folder = tmp_path_factory.mktemp("catalogs")
+    path = os.pathsep.join([str(repository / "python"), str(repository)])
+    environment = shell(folder, PYTHONPATH=path, XDG_DATA_HOME=str(folder / "data"))
+    with started(folder, confs_of_catalogs(folder), environment) as process:
+        yield Statements(process)
+
+
+def table(catalogs: Statements, catalog: str, name: str) -> str:
+    """Create a table with four commits, each of two files with a key of their own."""
+    database = "spark_catalog.default" if catalog == "session" else f"{catalog}.db"
+    if catalog != "session":
+        catalogs.sql(f"CREATE NAMESPACE IF NOT EXISTS {database}")
+    catalogs.sql(
+        f"CREATE TABLE {database}.{name} (id BIGINT, k INT) USING iceberg PARTITIONED BY (k) "
+        "TBLPROPERTIES ('write.delete.mode' = 'merge-on-read', 'write.distribution-mode' = 'none')"
+    )
+    for key in range(4):
+        add(catalogs, f"{database}.{name}", key)
+    return f"{database}.{name}"
+
+
+def add(catalogs: Statements, name: str, key: int) -> None:
+    catalogs.sql(
+        f"INSERT INTO {name} SELECT /*+ REPARTITION_BY_RANGE(2, id) */ id, {key} "
+        f"FROM range({key}00, {key}00 + 100)"
+    )
+
+
+@pytest.mark.parametrize("catalog", CATALOGS)
+def test_tables_of_each_catalog(catalogs: Statements, tmp_path: Path, catalog: str) -> None:
+    name = table(catalogs, catalog, "events")
+    cache = {"spark.tamis.cache.location": str(tmp_path)}
+
+    def opened() -> int:
+        return len(list(tmp_path.glob("**/manifest/table.arrow")))
+
+    scan = only(catalogs.same(f"SELECT * FROM {name} WHERE k = 2 AND id + 0 < 230", **cache))
+    assert (scan["files_kept"], scan["files_total"], opened()) == (1, 8, 1)
+    assert catalogs.same(f"SELECT * FROM {name} WHERE id IN (5, 399)", **cache).kept == [2]
+    assert opened() == 4
+    assert catalogs.same(f"SELECT count(*), max(id) FROM {name} WHERE id >= 350").kept in ([], [0])
+    (before,) = catalogs.sql(f"SELECT max(snapshot_id) FROM {name}.refs", **OFF).rows
+    snapshot = before.strip("(,)")
+    add(catalogs, name, 4)
+    scan = only(catalogs.same(f"SELECT * FROM {name} WHERE k IN (0, 4) AND id % 100 < 50", **cache))
+    assert (scan["files_kept"], scan["files_total"]) == (4, 10)
+    past = catalogs.same(f"SELECT * FROM {name} VERSION AS OF {snapshot} WHERE id > 390", **cache)
+    assert past.kept == [1]
+    catalogs.sql(f"DELETE FROM {name} WHERE id IN (401, 402)")
+    assert len(catalogs.same(f"SELECT * FROM {name} WHERE k = 4 AND id < 410", **cache).rows) == 8
+    other = table(catalogs, catalog, "keys")
+    assert catalogs.same(
+        f"SELECT e.id FROM {name} e JOIN {other} o ON e.id = o.id WHERE o.k = 1 AND o.id > 170"
+    ).kept == [1, 1]
