@@ -4,6 +4,8 @@ CPU time of all threads, in milliseconds. Every file has 16 columns with all met
 has 7,000 files.
 
 - `cold`: manifests are read and kept in the cache.
+- `cold, 1 manifest`: the same for a query of one of the partitions, each of which has a manifest.
+  The others are not opened.
 - `no cache`: manifests are read.
 - `warm`: cached manifests are mapped, and a range over one column is evaluated.
 - `range`: the range again.
@@ -30,8 +32,9 @@ from pyiceberg.manifest import (
     write_manifest,
     write_manifest_list,
 )
-from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC
+from pyiceberg.partitioning import UNPARTITIONED_PARTITION_SPEC, PartitionField, PartitionSpec
 from pyiceberg.schema import Schema
+from pyiceberg.transforms import IdentityTransform
 from pyiceberg.typedef import Record
 from pyiceberg.types import DoubleType, LongType, NestedField, StringType
 
@@ -51,18 +54,27 @@ _ROUNDS = 3
 #: Records per block: Iceberg's writers fill 64 KB.
 _PER_BLOCK = 50
 _SYNC = 16
+#: The field id of the column `c7`, by which tables are partitioned.
+_SOURCE = 8
+_SPEC = PartitionSpec(PartitionField(_SOURCE, 1000, IdentityTransform(), "p"), spec_id=0)
+#: A query of one partition.
+_PARTITION = Compare(Comparison.EQUAL, Column(("c7",), LONG), Literal(1, LONG))
 
 
 def table(folder: Path) -> list[str]:
     """Return the lines of a table in Markdown."""
-    lines = ["| files | cold | no cache | warm | range |", "|---:|---:|---:|---:|---:|"]
+    lines = [
+        "| files | manifests | cold | cold, 1 manifest | no cache | warm | range |",
+        "|---:|---:|---:|---:|---:|---:|---:|",
+    ]
     for size in SIZES:
         home = folder / f"iceberg-{size}"
         shutil.rmtree(home, ignore_errors=True)
         home.mkdir(parents=True)
         snapshot = _write(home, size)
         figures = [f"{each:,.0f}" for each in _measured(snapshot, home / "cache", size)]
-        lines.append(f"| {size:,} | {' | '.join(figures)} |")
+        manifests = -(-size // _PER_MANIFEST)
+        lines.append(f"| {size:,} | {manifests} | {' | '.join(figures)} |")
     return lines
 
 
@@ -73,6 +85,12 @@ def _measured(snapshot: IcebergSnapshot, cache: Path, size: int) -> Iterator[flo
     def cold() -> None:
         IcebergSnapshots().open(snapshot, {}, str(cache))
 
+    def cold_partition() -> None:
+        snapshots = IcebergSnapshots()
+        chosen = snapshots.choose(snapshot, {}, [_PARTITION])
+        files = snapshots.open(chosen.snapshot, {}, str(cache))
+        assert len(files.manifests) == 1, files.manifests
+
     def warm() -> Any:
         files = IcebergSnapshots().open(snapshot, {}, str(cache))
         assert (verdicts(predicate, files.statistics) != NONE).sum() == size // 100
@@ -82,6 +100,7 @@ def _measured(snapshot: IcebergSnapshot, cache: Path, size: int) -> Iterator[flo
         shutil.rmtree(cache, ignore_errors=True)
 
     yield _milliseconds(cold, forget)
+    yield _milliseconds(cold_partition, forget)
     yield _milliseconds(lambda: IcebergSnapshots().open(snapshot, {}, None))
     yield _milliseconds(warm)
     statistics = warm().statistics
@@ -108,37 +127,45 @@ def _range(size: int) -> Expr:
 
 
 def _write(home: Path, size: int) -> IcebergSnapshot:
-    manifests, schema = write_manifests(home, size)
+    manifests, schema = write_manifests(home, size, _SPEC)
     output = PyArrowFileIO({}).new_output((home / "list.avro").as_uri())
     with write_manifest_list(2, output, 1, None, 1, "deflate") as listed:
         listed.add_manifests(manifests)
-    specs = ['{"spec-id": 0, "fields": []}']
+    specs = [_SPEC.model_dump_json()]
     location = (home / "list.avro").as_uri()
     return IcebergSnapshot(2, 1, location, schema, specs)
 
 
-def write_manifests(home: Path, size: int) -> tuple[list[ManifestFile], str]:
+def write_manifests(
+    home: Path, size: int, spec: PartitionSpec = UNPARTITIONED_PARTITION_SPEC
+) -> tuple[list[ManifestFile], str]:
     """Write the manifests of a table of this many files that do not exist.
+
+    Args:
+        home: The folder.
+        size: The number of files.
+        spec: Without fields, or `_SPEC`: then each manifest has a partition of its own.
 
     Returns:
         The entries of the manifests for a manifest list, and the schema of the table in JSON.
     """
     types = [LongType()] * 8 + [StringType()] * 4 + [DoubleType()] * 4
     schema = Schema(*(NestedField(n + 1, f"c{n}", each) for n, each in enumerate(types)))
-    spec, storage = UNPARTITIONED_PARTITION_SPEC, PyArrowFileIO({})
+    storage = PyArrowFileIO({})
     manifests = []
     for start in range(0, size, _PER_MANIFEST):
         path = home / f"{start}.avro"
         output = storage.new_output(path.as_uri())
         with write_manifest(2, spec, schema, output, 1, "deflate") as writer:
             for number in range(start, min(size, start + _PER_MANIFEST)):
-                writer.add_entry(_entry(number))
+                partition = Record(start // _PER_MANIFEST) if spec.fields else Record()
+                writer.add_entry(_entry(number, partition))
         manifests.append(writer.to_manifest_file())
         path.write_bytes(_with_blocks(path.read_bytes()))
     return manifests, schema.model_dump_json()
 
 
-def _entry(number: int) -> ManifestEntry:
+def _entry(number: int, partition: Record) -> ManifestEntry:
     lower, upper = {}, {}
     for n in range(1, _COLUMNS + 1):
         if n <= 8:
@@ -150,13 +177,15 @@ def _entry(number: int) -> ManifestEntry:
         else:
             lower[n] = struct.pack("<d", number / 2)
             upper[n] = struct.pack("<d", number)
+    if len(partition):
+        lower[_SOURCE] = upper[_SOURCE] = struct.pack("<q", partition[0])
     ids = range(1, _COLUMNS + 1)
     file = DataFile.from_args(
         _table_format_version=2,
         content=DataFileContent.DATA,
         file_path=f"s3://warehouse/db/table/data/00000-{number}-{number * 7919:032x}.parquet",
         file_format=FileFormat.PARQUET,
-        partition=Record(),
+        partition=partition,
         record_count=1000,
         file_size_in_bytes=123_456,
         column_sizes=dict.fromkeys(ids, 5000),

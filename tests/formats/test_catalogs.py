@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from bench.packages import downloaded
 from tests.formats.conftest import confs_of_formats
 from tests.formats.tables import only
 from tests.launch.processes import shell
@@ -28,11 +29,14 @@ def confs_of_catalogs(folder: Path) -> dict[str, str]:
     The databases of JDBC's and of Hive's catalog are embedded.
     """
     catalog, warehouse = "org.apache.iceberg.spark.SparkCatalog", str(folder / "warehouse")
+    confs = confs_of_formats(folder)
+    sqlite = downloaded("ivy-sqlite", ("org.xerial:sqlite-jdbc:3.49.1.0",), ("org.slf4j:*",))
     return {
-        **confs_of_formats(folder),
+        **confs,
+        "spark.jars": ",".join([confs["spark.jars"], *map(str, sqlite)]),
         "spark.sql.catalog.jdbc": catalog,
         "spark.sql.catalog.jdbc.type": "jdbc",
-        "spark.sql.catalog.jdbc.uri": f"jdbc:derby:{folder / 'catalog'};create=true",
+        "spark.sql.catalog.jdbc.uri": f"jdbc:sqlite:{folder / 'catalog.db'}",
         "spark.sql.catalog.jdbc.warehouse": f"{warehouse}/jdbc",
         "spark.sql.catalog.hive": catalog,
         "spark.sql.catalog.hive.type": "hive",
@@ -44,7 +48,10 @@ def confs_of_catalogs(folder: Path) -> dict[str, str]:
             f"jdbc:derby:{folder / 'metastore'};create=true"
         ),
         "spark.hadoop.datanucleus.schema.autoCreateAll": "true",
+        "spark.hadoop.datanucleus.connectionPoolingType": "NONE",
         "spark.hadoop.hive.metastore.schema.verification": "false",
+        # its locks need a pool of connections that Spark does not have
+        "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
     }
 
 

@@ -10,9 +10,8 @@ import org.apache.spark.sql.catalyst.plans.logical.{
   Union
 }
 import org.apache.spark.sql.types.IntegerType
-import org.scalatest.funsuite.AnyFunSuite
 
-class FiltersOverSuite extends AnyFunSuite {
+class FiltersOverSuite extends munit.FunSuite {
   private val a = AttributeReference("a", IntegerType)()
   private val b = AttributeReference("b", IntegerType)()
   private val leaf = LocalRelation(a, b)
