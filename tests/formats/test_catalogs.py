@@ -103,7 +103,7 @@ def test_tables_of_each_catalog(catalogs: Statements, tmp_path: Path, catalog: s
     snapshot = before.strip("(,)")
     add(catalogs, name, 4)
     scan = only(catalogs.same(f"SELECT * FROM {name} WHERE k IN (0, 4) AND id % 100 < 50", **cache))
-    assert (scan["files_kept"], scan["files_total"]) == (4, 10)
+    assert (scan["files_kept"], scan["files_total"]) == (2, 10)
     past = catalogs.same(f"SELECT * FROM {name} VERSION AS OF {snapshot} WHERE id > 390", **cache)
     assert past.kept == [1]
     catalogs.sql(f"DELETE FROM {name} WHERE id IN (401, 402)")

@@ -182,9 +182,9 @@ def test_files_are_shown_with_the_statistics_of_the_format(formats: Statements, 
 
     found = cells()
     assert {each: found.get(each) for each in CELLS} == CELLS
-    # strings are cut, and the greatest one is rounded up
+    # strings are cut, and the greatest one is rounded up: in Delta's case to bytes that are no text
     assert "a" + "b" * 15 in found["min.s"]
-    assert found["max.s"].startswith("'z")
+    assert found["max.s"].startswith({"delta": "X'7A62", "iceberg": "'zb"}[kind])
     assert "min.nothing" not in found
     if kind == "iceberg":
         assert found["max.big"] == "700000000000000000000.00BD"  # Delta rounds it
@@ -216,5 +216,5 @@ def test_the_cells_prove_the_verdicts(formats: Statements, kind: str) -> None:
         rows = formats.sql(
             f"SELECT verdict, statistics['not_in_cells'] FROM tamis_files(\"SELECT * FROM {name} WHERE {where}\")"
         ).rows
-        assert rows
+        assert len(rows) == 5 or kind == "delta"  # which leaves out some by itself
         assert not any("true" in each for each in rows), where
