@@ -45,6 +45,7 @@ def in_format(rng: random.Random, table: RandomTable, kind: str) -> list[Step]:
     code = f"""\
 spark.conf.set("spark.tamis.enabled", "false")
 from pyspark.sql import functions as F
+from pyspark.sql import Window
 from pyspark.sql.functions import col
 from pyspark.sql.functions.partitioning import bucket, days, hours, months, years
 frame = spark.table({table.name!r}).repartitionByRange({files}, "{by}")
@@ -79,13 +80,25 @@ def _iceberg(rng: random.Random, table: RandomTable) -> str:
         },
     }
     given = "".join(f".tableProperty({k!r}, {v!r})" for k, v in properties.items())
+    target = f'writeTo("{copy_of(table, "iceberg")}")'
     partition = ""
     if rng.random() < 0.5:
         leaf = rng.choice(_columns(table))
         transform = rng.choice(_TRANSFORMS.get(leaf.kind.sql, ["{}"]))
         by = transform.replace("{}", f"col({leaf.sql!r})")
         partition = f".partitionedBy({by})"
-    return f'frame.writeTo("{copy_of(table, "iceberg")}"){given}{partition}.create()'
+        if rng.random() < 0.7:
+            # several commits, whose manifests are of different partitions
+            ordered = f"F.ntile(3).over(Window.orderBy(col({leaf.sql!r})))"
+            first = (
+                f'parts.where("_commit = 1").drop("_commit").{target}{given}{partition}.create()'
+            )
+            others = f'parts.where(f"_commit = {{n}}").drop("_commit").{target}.append()'
+            return (
+                f'parts = frame.withColumn("_commit", {ordered}); '
+                f"[{first}, *({others} for n in (2, 3))]"
+            )
+    return f"frame.{target}{given}{partition}.create()"
 
 
 def _delta(rng: random.Random, table: RandomTable) -> str:
