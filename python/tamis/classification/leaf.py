@@ -28,6 +28,7 @@ from tamis.expr.nodes import (
     Column,
     Compare,
     Comparison,
+    Evaluated,
     Expr,
     In,
     IsNull,
@@ -37,6 +38,7 @@ from tamis.expr.nodes import (
     children_of,
     type_of,
 )
+from tamis.expr.outcomes import Outcome
 from tamis.expr.sql import to_sql
 from tamis.expr.types import BOOLEAN, STRING
 from tamis.files.partition import Transform, TransformKind
@@ -52,6 +54,8 @@ _EXACT: Leaf = (Pushdown.EXACT, None)
 
 def classify_leaf(expr: Expr, capabilities: Capabilities) -> Leaf:
     """Return what storage can do with a leaf, and why it is not exact."""
+    if isinstance(expr, Evaluated) or (isinstance(expr, Not) and isinstance(expr.child, Evaluated)):
+        return Pushdown.INEXACT, _of_outcomes(expr if isinstance(expr, Evaluated) else expr.child)
     obstacle = next(_obstacles(expr, capabilities), None)
     if obstacle is not None:
         return Pushdown.UNSUPPORTED, obstacle
@@ -85,6 +89,15 @@ def classify_leaf(expr: Expr, capabilities: Capabilities) -> Leaf:
             return _prefix(expr, expr.child if isinstance(expr, Not) else expr, capabilities)
         case _:
             return _by_statistics(expr, capabilities)
+
+
+def _of_outcomes(expr: Evaluated) -> Reason:
+    described = {"predicate": to_sql(expr), "column": dotted(expr.column.path)}
+    if expr.outcomes.has(Outcome.RAISED):
+        return reason("EVALUATION_FAILED", **described)
+    if expr.outcomes.has(Outcome.NOT_EVALUATED):
+        return reason("EVALUATION_STOPPED", **described)
+    return reason("EVALUATED_VALUES_MIXED", **described)
 
 
 def _prefix(expr: Expr, call: Expr, capabilities: Capabilities) -> Leaf:

@@ -30,10 +30,11 @@ import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Edge, Flags
 from tamis.evaluation.domain.flags import all_of, any_of
+from tamis.evaluation.evaluated import may_be_unknown
 from tamis.evaluation.functions.registry import FUNCTION_ENTRIES
 from tamis.evaluation.interpreter import PREDICATES, truth, value
 from tamis.evaluation.statistics import Statistics
-from tamis.expr.nodes import Call, Expr, Literal, Opaque, children_of, walk
+from tamis.expr.nodes import Call, Evaluated, Expr, Literal, Opaque, children_of, walk
 
 __all__ = ["can_raise", "may_raise"]
 
@@ -71,6 +72,9 @@ def may_raise(expr: Expr, statistics: Statistics) -> Flags:
     if not can_raise(expr):
         return NO
     children = (may_raise(child, statistics) for child in children_of(expr))
+    if isinstance(expr, Evaluated):
+        # Evaluation of the whole predicate raised nothing for the values whose outcome is known.
+        return all_of((may_be_unknown(expr, statistics), *children))
     if not _can_raise_itself(expr):
         return any_of(children)
     if not isinstance(expr, Call):

@@ -68,6 +68,13 @@ class Members(Protocol):
         """Return False where every ordinary value equals one of the options."""
         ...
 
+    def distinct(self) -> Edge | None:
+        """Return the distinct values of the containers whose values are listed, ascending.
+
+        None: no values are listed.
+        """
+        ...
+
     def parts(self) -> Mapping[str, Members]:
         """Return the members that rely on each kind of row statistics ("values", "bloom")."""
         ...

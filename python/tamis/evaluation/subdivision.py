@@ -24,7 +24,7 @@ The cells are evaluated in windows that do not depend on the containers, and are
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -44,6 +44,7 @@ from tamis.expr.nodes import (
     Call,
     Column,
     Compare,
+    Evaluated,
     Expr,
     In,
     IsNull,
@@ -85,6 +86,8 @@ _WIDEST: Final = 4 * _WINDOW
 #: The most nodes of a predicate. A thousand cells take about 70 microseconds for each.
 _MOST_NODES: Final = 500
 
+_IN_CELLS: Final = (Literal, And, Or, Not, Compare, In, IsNull, Within, Call, Evaluated)
+
 _KNOWLEDGE: Final = {entry.name: entry.knowledge for entry in FUNCTION_ENTRIES}
 
 _Ordinals: TypeAlias = npt.NDArray[np.int64]
@@ -114,6 +117,8 @@ def subdivided(expr: Expr) -> Expr:
             return Or(tuple(_by_column(parts, Or)))
         case Not(child=child):
             return Not(subdivided(child))
+        case Evaluated(predicate=predicate):
+            return replace(expr, predicate=subdivided(predicate))
         case _:
             return expr
 
@@ -152,7 +157,7 @@ def _only_column(expr: Expr) -> Column | None:
                 return None
             column = node
         # exactly these: a declared function may do anything with a range, and takes its time
-        elif type(node) not in (Literal, And, Or, Not, Compare, In, IsNull, Within, Call):
+        elif type(node) not in _IN_CELLS:
             return None
     return column
 

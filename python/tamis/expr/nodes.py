@@ -19,6 +19,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import TypeAlias
 
+from tamis.expr.outcomes import Outcomes
 from tamis.expr.types import BOOLEAN, DataType
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "Column",
     "Compare",
     "Comparison",
+    "Evaluated",
     "Expr",
     "In",
     "IsNull",
@@ -227,8 +229,29 @@ class Subdivided:
     column: Column
 
 
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A predicate that reads only `column`, and what it is for some values of the column."""
+
+    predicate: Expr
+    column: Column
+    outcomes: Outcomes = field(compare=False)
+
+
 Expr: TypeAlias = (
-    Literal | Column | Opaque | And | Or | Not | Compare | In | IsNull | Within | Subdivided | Call
+    Literal
+    | Column
+    | Opaque
+    | And
+    | Or
+    | Not
+    | Compare
+    | In
+    | IsNull
+    | Within
+    | Subdivided
+    | Evaluated
+    | Call
 )
 
 
@@ -286,7 +309,7 @@ def children_of(expr: Expr) -> tuple[Expr, ...]:
             return (child,)
         case Compare(left=left, right=right):
             return (left, right)
-        case Subdivided(predicate=predicate):
+        case Subdivided(predicate=predicate) | Evaluated(predicate=predicate):
             return (predicate,)
         case _:
             return ()

@@ -24,6 +24,7 @@ from tamis.expr.nodes import (
     Column,
     Compare,
     Comparison,
+    Evaluated,
     Expr,
     In,
     IsNull,
@@ -34,7 +35,7 @@ from tamis.expr.nodes import (
 )
 from tamis.expr.types import BOOLEAN
 
-__all__ = ["FALSE", "NULL", "TRUE", "conjoin", "disjoin", "simplify"]
+__all__ = ["FALSE", "NULL", "TRUE", "conjoin", "disjoin", "simplify", "without_outcomes"]
 
 TRUE = Literal(True, BOOLEAN)
 FALSE = Literal(False, BOOLEAN)
@@ -62,6 +63,21 @@ def simplify(expr: Expr) -> Expr:
             return _negate(child)
         case Compare():
             return _fold_comparison(expr)
+        case _:
+            return expr
+
+
+def without_outcomes(expr: Expr) -> Expr:
+    """Return a predicate without what Spark has found out about single values."""
+    match expr:
+        case And(parts=parts):
+            return And(tuple(map(without_outcomes, parts)))
+        case Or(parts=parts):
+            return Or(tuple(map(without_outcomes, parts)))
+        case Not(child=child):
+            return Not(without_outcomes(child))
+        case Evaluated(predicate=predicate):
+            return predicate
         case _:
             return expr
 

@@ -14,6 +14,7 @@ from tamis.expr.nodes import (
     Call,
     Column,
     Compare,
+    Evaluated,
     Expr,
     In,
     IsNull,
@@ -70,7 +71,7 @@ def to_sql(expr: Expr) -> str:
             return f"{_operand(left)} {op} {_operand(right)}"
         case Within():
             return _within_sql(expr)
-        case Subdivided(predicate=predicate):
+        case Subdivided(predicate=predicate) | Evaluated(predicate=predicate):
             return to_sql(predicate)
         case Call():
             return _call_sql(expr)
@@ -78,6 +79,8 @@ def to_sql(expr: Expr) -> str:
 
 def _operand(expr: Expr, looser: tuple[type, ...] = (And, Or, Not, Compare, In, IsNull)) -> str:
     """Return the text, in parentheses if the expression binds more loosely than its context."""
+    if isinstance(expr, Evaluated):
+        return _operand(expr.predicate, looser)
     return f"({to_sql(expr)})" if isinstance(expr, looser) else to_sql(expr)
 
 

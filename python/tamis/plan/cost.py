@@ -17,6 +17,7 @@ from tamis.expr.nodes import (
     Call,
     Column,
     Compare,
+    Evaluated,
     Expr,
     In,
     Literal,
@@ -55,6 +56,8 @@ def container_cost(expr: Expr) -> float:
             return each + container_cost(left) + container_cost(right)
         case In(value=value):
             return _LIST * _of_type(type_of(value)) + container_cost(value)
+        case Evaluated(column=column, predicate=predicate):
+            return _LIST * _of_type(column.type) + container_cost(predicate)
         case Call(arguments=arguments):
             return _FUNCTION + sum(container_cost(argument) for argument in arguments)
         case _:

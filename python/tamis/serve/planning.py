@@ -26,9 +26,11 @@ from tamis.serve.goals.answers import answer_goal, reason_document
 from tamis.serve.scans.deep_recursion import depth_of, with_room
 from tamis.serve.scans.implied_ranges import found_ranges, ranges_of_residual
 from tamis.serve.scans.scan_files import decide_files, read_conjuncts
+from tamis.serve.scans.value_outcomes import learn_outcomes, with_wanted
 from tamis.tables.parquet import index_files, open_scan
 from tamis.tables.row_groups import counted, grouped_files
 from tamis.tables.scan_input import ScanInput
+from tamis.wire.catalyst import Evaluable
 from tamis.wire.goals import FactsGoal, JoinGoal
 from tamis.wire.kept import encode_kept, encode_row_groups
 from tamis.wire.messages import (
@@ -69,7 +71,9 @@ def _plan(request: PlanRequest, started: float) -> str:
     scan = open_scan(request)
     opened = time.perf_counter()
     guard = UdfGuard()
-    conjuncts = read_conjuncts(request, guard)
+    learn_outcomes(request)
+    evaluables: list[Evaluable] = []
+    conjuncts = read_conjuncts(request, guard, evaluables)
     implied = found_ranges(conjuncts)
     # facts are about all files, and the query may need only some of them
     indexes = request.index.automatic is not None and not isinstance(request.goal, FactsGoal)
@@ -78,6 +82,7 @@ def _plan(request: PlanRequest, started: float) -> str:
         if index_files(request, scan, kept):
             scan = open_scan(request)
     decided = _decided(request, scan, conjuncts, implied)
+    decided = with_wanted(decided, request, scan, evaluables)
     outcomes = with_effects(decided.conjuncts, request, scan, conjuncts)
     answer = structs.replace(
         decided,

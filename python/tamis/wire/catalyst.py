@@ -5,6 +5,10 @@
     {"n":"in","a":EXPR,"t":"long","v":[1,2],"null":false}
     {"n":"call","f":"EqualTo","t":"boolean","a":[EXPR,EXPR],"o":{}}
     {"n":"opaque","sql":"rand() < 0.5","cols":[["a"]],"t":"boolean"}
+    {"n":"evaluable","k":"5f0c…","c":COLUMN,"a":EXPR}
+
+An evaluable node is a predicate that reads one column only, and that Spark can compute for single
+values on the driver. Its column is given, because the predicate itself may not be understood.
 
 Calls and opaque nodes may have a key, "k", which is the same for all expressions that have the same
 value for the same row. The root of a document may have "zones", a mapping from time zones to tables
@@ -23,7 +27,7 @@ can still be used.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from tamis.expr.nodes import Call, Column, Expr, In, Literal, Opaque, type_of
@@ -31,7 +35,7 @@ from tamis.expr.types import BOOLEAN, CALENDAR_INTERVAL, DataType, interval_type
 from tamis.wire.calls import CALLS
 from tamis.wire.constants import NotUnderstoodError, require, value_of, values_of
 
-__all__ = ["decode", "decode_conjuncts"]
+__all__ = ["Evaluable", "decode", "decode_conjuncts"]
 
 #: Deeper documents are cut off, because evaluation recurses with about ten calls per level and
 #: Python allows 1,000. Callers with more stack can pass a larger limit.
@@ -40,8 +44,31 @@ _DEEPEST: Final = 60
 _UNKNOWN: Final = Opaque("<not understood>")
 
 
-def decode_conjuncts(documents: object, deepest: int = _DEEPEST) -> list[Expr]:
+@dataclass(frozen=True, slots=True)
+class Evaluable:
+    """A predicate that Spark can compute for single values of its only column.
+
+    - `key`: the same for all predicates that have the same value for the same row.
+    - `document`: the place of the document that contains it.
+    """
+
+    key: str
+    predicate: Expr
+    column: Column
+    document: int
+
+
+def decode_conjuncts(
+    documents: object,
+    deepest: int = _DEEPEST,
+    resolve: Callable[[Evaluable], Expr] = lambda each: each.predicate,
+) -> list[Expr]:
     """Decode a list of documents independently. Nodes below `deepest` levels become opaque.
+
+    Args:
+        documents: The documents.
+        deepest: The number of levels.
+        resolve: Returns the expression for an evaluable predicate.
 
     >>> decode_conjuncts([{"n": "lit", "t": "boolean", "v": True}, {"n": "?"}])
     [Literal(value=True, type=DataType(name='boolean', precision=None, scale=None)), \
@@ -49,8 +76,11 @@ Opaque(sql='<not understood>', columns=(), key=None)]
     """
     if not isinstance(documents, list | tuple):
         return []
-    place = _Place(_zones(documents), deepest)
-    return [_decode(each, place) for each in documents]
+    zones = _zones(documents)
+    return [
+        _decode(each, _Place(zones, deepest, resolve, number))
+        for number, each in enumerate(documents)
+    ]
 
 
 def decode(document: object) -> Expr:
@@ -71,10 +101,12 @@ class _Place:
 
     zones: Mapping[str, str]
     levels: int
+    resolve: Callable[[Evaluable], Expr] = lambda each: each.predicate
+    document: int = 0
 
     @property
     def below(self) -> _Place:
-        return _Place(self.zones, self.levels - 1)
+        return replace(self, levels=self.levels - 1)
 
 
 def _zones(documents: Iterable[object]) -> dict[str, str]:
@@ -174,6 +206,14 @@ def _opaque(document: Mapping[Any, Any], place: _Place) -> Expr:
     return Opaque(sql, _columns_below(document), _key(document))
 
 
+def _evaluable(document: Mapping[Any, Any], place: _Place) -> Expr:
+    key, column = _key(document), _decode(document.get("c"), place)
+    predicate = _decode(document.get("a"), place)
+    if key is None or not isinstance(column, Column):
+        return predicate
+    return place.resolve(Evaluable(key, predicate, column, place.document))
+
+
 def _key(document: Mapping[Any, Any]) -> str | None:
     return _text(document.get("k")) or None
 
@@ -184,6 +224,7 @@ _NODES: Final[dict[str, Callable[[Mapping[Any, Any], _Place], Expr]]] = {
     "in": _in,
     "call": _call,
     "opaque": _opaque,
+    "evaluable": _evaluable,
 }
 
 

@@ -31,8 +31,10 @@ __all__ = [
     "PlanRequest",
     "RowGroupsAnswer",
     "Share",
+    "ValueOutcomes",
     "WaitingFilesAnswer",
     "WaitingFilesRequest",
+    "WantedValues",
     "Warning_",
     "Written",
     "WrittenFilesAnswer",
@@ -56,6 +58,8 @@ class PlanRequest(ScanRequest, frozen=True, kw_only=True):
     - `row_groups`: the shim accepts byte ranges, and promises to read nothing else of those files.
       Filters that are exact only within the ranges depend on this.
     - `goal`: what else to find out about the kept files.
+    - `most_values`: of a column, at most this many values are evaluated; 0: none are.
+    - `outcomes`: what was found out about the values that an earlier answer asked for.
     """
 
     version: int
@@ -63,6 +67,35 @@ class PlanRequest(ScanRequest, frozen=True, kw_only=True):
     detail: bool = False
     row_groups: bool = False
     goal: Goal | None = None
+    most_values: int = 0
+    outcomes: list[ValueOutcomes] = []
+
+
+class ValueOutcomes(msgspec.Struct, frozen=True):
+    """What an evaluable predicate is for each value of a file that an earlier answer named.
+
+    - `request`, `place`: the id of that request, and the place of the file in its answer.
+    - `key`: the key of the predicate.
+    - `codes`: one byte per value (expr.outcomes.Outcome), then one for NULL, then one for NaN; in
+      base64.
+    """
+
+    request: str
+    place: int
+    key: str
+    codes: str
+
+
+class WantedValues(msgspec.Struct, frozen=True):
+    """Values for which an evaluable predicate would decide more files.
+
+    They are the column `value` of `<id>.values<place>.arrow` in the private directory, where
+    `place` counts the wanted values of the answer: whole numbers of up to 64 bits (also of
+    booleans, dates, moments, and decimals of up to 18 digits), doubles, longer decimals, or bytes.
+    """
+
+    key: str
+    rows: int
 
 
 class Share(msgspec.Struct, frozen=True):
@@ -133,6 +166,7 @@ class PlanAnswer(msgspec.Struct, frozen=True):
     - `milliseconds`: the time from the request to the answer.
     - `opening_milliseconds`: the part of it until the listing and its statistics were open.
     - `remembered_files`: how many files only earlier scans have ruled out.
+    - `wanted`: with the outcomes for these values, the same question may have a better answer.
     """
 
     id: str
@@ -150,6 +184,7 @@ class PlanAnswer(msgspec.Struct, frozen=True):
     row_groups: RowGroupsAnswer | None = None
     goal: GoalAnswer | None = None
     remembered_files: int = 0
+    wanted: list[WantedValues] = []
     version: int = VERSION
 
 

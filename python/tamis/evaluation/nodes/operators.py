@@ -6,13 +6,14 @@ docs/adding_an_operator.md.
 
 from __future__ import annotations
 
+from tamis.evaluation.evaluated import truth_of_evaluated
 from tamis.evaluation.functions.registry import FUNCTION_ENTRIES
 from tamis.evaluation.interpreter import FUNCTIONS, PREDICATES, TRUTHS, VALUES
 from tamis.evaluation.nodes import column, comparison, literal, logic, membership, nullness, within
 from tamis.evaluation.pairs.narrowing import narrowed_comparison, narrowed_subtraction
 from tamis.evaluation.pairs.relations import SUBTRACTIONS
 from tamis.evaluation.udf.declared_calls import DeclaredCall, declared_call
-from tamis.expr.nodes import And, Column, Compare, In, IsNull, Literal, Not, Or, Within
+from tamis.expr.nodes import And, Column, Compare, Evaluated, In, IsNull, Literal, Not, Or, Within
 
 __all__ = ["FUNCTIONS", "PREDICATES", "TRUTHS", "VALUES"]
 
@@ -23,6 +24,7 @@ TRUTHS[Compare] = narrowed_comparison(comparison.compare)
 TRUTHS[In] = membership.is_in
 TRUTHS[IsNull] = nullness.is_null
 TRUTHS[Within] = within.within
+TRUTHS[Evaluated] = truth_of_evaluated
 
 VALUES[Column] = column.column
 VALUES[DeclaredCall] = declared_call

@@ -169,6 +169,9 @@ class BloomMembers:
     def may_miss(self, options: Edge) -> Flags:
         return YES  # a filter never proves that a value is present
 
+    def distinct(self) -> None:
+        return None  # a filter does not list its values
+
     def parts(self) -> Mapping[str, Members]:
         return {"bloom": self}
 

@@ -31,6 +31,8 @@ MAX_LENGTH: Final = 1024
 UNKNOWN: Final = -1
 #: Containers per lookup, which bounds its memory however many containers there are.
 _BLOCK: Final = 1 << 16
+#: More options are looked up together instead of one by one.
+_FEW: Final = 64
 
 Longs = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -143,6 +145,17 @@ class ValueMembers:
         flags: Flags = (self.counts == UNKNOWN) | (self._matched(options) < self.counts)
         return flags
 
+    def distinct(self) -> Edge:
+        is_present = np.zeros(len(self.dictionary), np.bool_)
+        for start in range(0, len(self.counts), _BLOCK):
+            stop = start + _BLOCK
+            codes, _ = self._codes_of(self.starts[start:stop], self.counts[start:stop])
+            is_present[codes] = True
+        if isinstance(self.dictionary, np.ndarray):
+            present: Edge = self.dictionary[is_present]
+            return present
+        return self.dictionary.filter(pa.array(is_present))
+
     def parts(self) -> Mapping[str, Members]:
         return {"values": self}
 
@@ -161,14 +174,7 @@ class ValueMembers:
 
     def _matched_in(self, wanted: Codes, starts: Longs, counts: Longs) -> Longs:
         """Return the same for some containers, given the codes of the options."""
-        sizes = np.maximum(counts, 0)
-        ends = np.cumsum(sizes)
-        total, first = int(ends[-1]), int(starts[0])
-        moved = starts - (ends - sizes)
-        if (moved == first).all():  # the codes of the containers are contiguous
-            codes = self.codes[first : first + total]
-        else:
-            codes = self.codes[np.arange(total) + np.repeat(moved, sizes)]
+        codes, ends = self._codes_of(starts, counts)
         if len(wanted) == 1:
             hits = np.flatnonzero(codes == wanted[0])
         else:
@@ -178,6 +184,16 @@ class ValueMembers:
             np.searchsorted(ends, hits, side="right"), minlength=len(counts)
         )
         return within
+
+    def _codes_of(self, starts: Longs, counts: Longs) -> tuple[Codes, Longs]:
+        """Return the concatenated lists of some containers, and where each list ends."""
+        sizes = np.maximum(counts, 0)
+        ends = np.cumsum(sizes)
+        total, first = int(ends[-1]), int(starts[0])
+        moved = starts - (ends - sizes)
+        if (moved == first).all():  # the codes of the containers are contiguous
+            return self.codes[first : first + total], ends
+        return self.codes[np.arange(total) + np.repeat(moved, sizes)], ends
 
     def bounds(self, data_type: DataType) -> Bounds:
         """Return the least and the greatest value of each container that has a list with values."""
@@ -230,8 +246,12 @@ def _places(dictionary: Edge, options: Edge) -> Codes:
         at = np.searchsorted(dictionary, options).clip(max=len(dictionary) - 1)
         codes: Codes = at[dictionary[at] == options].astype(np.int32)
         return codes
+    typed = pa.array(options).cast(dictionary.type)
+    if len(typed) > _FEW:  # hashing the dictionary pays off
+        found = pc.drop_null(pc.index_in(typed, value_set=dictionary))
+        return found.to_numpy().astype(np.int32)
     places = []
-    for option in pa.array(options).cast(dictionary.type).to_pylist():
+    for option in typed.to_pylist():
         if option is None:
             continue
         place = bisect_left(_Values(dictionary), option)

@@ -307,6 +307,9 @@ class _Together:
     def may_miss(self, options: Edge) -> Flags:
         return self.listed.may_miss(options)
 
+    def distinct(self) -> Edge | None:
+        return self.listed.distinct()
+
     def parts(self) -> Mapping[str, Members]:
         return {**self.listed.parts(), **self.filtered.parts()}
 

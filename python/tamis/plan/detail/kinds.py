@@ -4,9 +4,11 @@
     expression  recorded bounds of an expression
     values      recorded lists of values
     bloom       recorded Bloom filters
+    evaluated   values that a file can hold, for which Spark has evaluated the conjunct on the driver
 
 Each recorded kind is evaluated together with the bounds. It decides if it rules out a file that the
-bounds alone do not.
+bounds alone do not. The values of the last kind follow from lists or bounds. It decides if it rules
+out a file that none of the others does.
 """
 
 from __future__ import annotations
@@ -22,6 +24,7 @@ from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.nodes.ranges import narrowed_conjuncts
 from tamis.evaluation.statistics import Members, Recorded, Statistics, Subject
 from tamis.expr.nodes import Column, Expr
+from tamis.expr.rewrites import without_outcomes
 from tamis.files.segments import Segment
 from tamis.plan.scan_decision import Order, narrow
 
@@ -29,6 +32,7 @@ __all__ = ["BOUNDS", "deciding_kinds"]
 
 BOUNDS: Final = "bounds"
 _EXPRESSION: Final = "expression"
+_EVALUATED: Final = "evaluated"
 _RECORDED: Final = (_EXPRESSION, "values", "bloom")
 
 
@@ -53,13 +57,18 @@ def deciding_kinds(
     decided = ruled_out & ~_empty(segments, len(ruled_out))
     if not decided.any():
         return ()
-    by_bounds = _ruled_out(conjunct, segments, len(decided), frozenset()) & decided
+    ruled = without_outcomes(conjunct)
+    by_bounds = _ruled_out(ruled, segments, len(decided), frozenset()) & decided
     kinds = [BOUNDS] if by_bounds.any() else []
-    if not np.array_equal(by_bounds, decided):
+    left = decided & ~by_bounds
+    if left.any():
         for kind in _RECORDED:
-            flags = _ruled_out(conjunct, segments, len(decided), frozenset({kind}))
+            flags = _ruled_out(ruled, segments, len(decided), frozenset({kind}))
             if (flags & decided & ~by_bounds).any():
                 kinds.append(kind)
+                left &= ~flags
+    if left.any() and ruled != conjunct:
+        kinds.append(_EVALUATED)
     return tuple(kinds)
 
 

@@ -22,6 +22,7 @@ from tamis.evaluation import verdicts
 from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.evaluation.verdict import Verdict
 from tamis.expr.nodes import And, Expr, Literal
+from tamis.expr.rewrites import without_outcomes
 from tamis.expr.types import BOOLEAN, DataType
 from tamis.files.columns import count_array
 from tamis.files.table import dotted
@@ -43,7 +44,7 @@ from tamis.wire.messages import PlanRequest, Written, read_request, write_answer
 __all__ = ["write_evidence"]
 
 #: A cell that marks verdicts which the other cells alone do not prove: a Bloom filter, a list of
-#: values, the bounds of an expression, or a NULL partition value contributed.
+#: values, values that Spark has evaluated, the bounds of an expression, or a NULL partition value contributed.
 NOT_ALL: Final = "not_in_cells"
 
 _NAMES: Final = np.array([str(each) for each in (Verdict.NONE, Verdict.SOME, Verdict.ALL)])
@@ -125,7 +126,7 @@ def _cells(
         texts = {name: literals(each, _type_of(name, types)) for name, each in cells.items()}
         for each in cells.values():
             is_known[ordinals] |= each.is_valid().to_numpy(zero_copy_only=False)
-        differs = _replayed(whole, cells, len(numbers)) != _NAMES[codes[ordinals]]
+        differs = _replayed(without_outcomes(whole), cells, len(numbers)) != _NAMES[codes[ordinals]]
         if differs.any():
             texts[NOT_ALL] = pa.array(["true" if each else None for each in differs], pa.string())
         maps.append(_maps(texts, len(numbers)))

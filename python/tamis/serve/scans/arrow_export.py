@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from tamis.errors import WireError
 
-__all__ = ["written"]
+__all__ = ["path_of", "written"]
 
 #: Ids are used as file names.
 _ID: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
@@ -26,9 +26,7 @@ def written(table: pa.Table, directory: str, request_id: str, kind: str) -> Path
         OSError: The file cannot be written.
         WireError: The id cannot be used as a file name.
     """
-    if _ID.fullmatch(request_id) is None:
-        raise WireError(f"the id {request_id!r} cannot be used as a file name")
-    target = Path(directory, f"{request_id}.{kind}.arrow")
+    target = path_of(directory, request_id, kind)
     part = target.with_suffix(".part")
     try:
         with (
@@ -40,3 +38,14 @@ def written(table: pa.Table, directory: str, request_id: str, kind: str) -> Path
     finally:
         part.unlink(missing_ok=True)
     return target
+
+
+def path_of(directory: str, request_id: str, kind: str) -> Path:
+    """Return the path of such a file.
+
+    Raises:
+        WireError: The id cannot be used as a file name.
+    """
+    if _ID.fullmatch(request_id) is None:
+        raise WireError(f"the id {request_id!r} cannot be used as a file name")
+    return Path(directory, f"{request_id}.{kind}.arrow")

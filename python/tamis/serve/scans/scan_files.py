@@ -17,19 +17,36 @@ from tamis.plan.scan_decision import ScanDecision, decide
 from tamis.serve.remembered import without_remembered
 from tamis.serve.scans.declarations import in_force
 from tamis.serve.scans.deep_recursion import DEEPEST
+from tamis.serve.scans.value_outcomes import resolved
 from tamis.tables.scan_input import ScanInput
-from tamis.wire.catalyst import decode_conjuncts
+from tamis.wire.catalyst import Evaluable, decode_conjuncts
 from tamis.wire.kept import decode_kept
 from tamis.wire.scans import ScanRequest
 
 __all__ = ["decide_files", "read_conjuncts"]
 
 
-def read_conjuncts(request: ScanRequest, guard: UdfGuard) -> list[Expr]:
-    """Return the filters of a scan, with the declared functions of the session."""
+def read_conjuncts(
+    request: ScanRequest, guard: UdfGuard, evaluables: list[Evaluable] | None = None
+) -> list[Expr]:
+    """Return the filters of a scan, with what is known of their values, and the declared functions
+    of the session.
+
+    Args:
+        request: The scan.
+        guard: Limits the time of declared functions.
+        evaluables: Receives the predicates that Spark can evaluate for single values.
+    """
+
+    def resolve(evaluable: Evaluable) -> Expr:
+        if evaluables is not None:
+            evaluables.append(evaluable)
+        return resolved(evaluable)
+
     # Simplified once here, so that little is left to do later: thousands of equalities become one
     # list.
-    conjuncts = [simplify(each) for each in decode_conjuncts(request.conjuncts, DEEPEST)]
+    decoded = decode_conjuncts(request.conjuncts, DEEPEST, resolve)
+    conjuncts = [simplify(each) for each in decoded]
     if not request.declarations:
         return conjuncts
     declared = in_force(request.declarations, Path(request.snapshot.directory), guard)

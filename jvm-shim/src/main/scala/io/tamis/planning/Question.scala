@@ -51,7 +51,7 @@ final class Question(
       val key = AnswerMemo.Key(scan, rowGroups, goal)
       val remembered = AnswerMemo.get(key).filterNot(_ => detail).map(_.copy(spent = None))
       remembered.getOrElse {
-        val answered = send()
+        val answered = withOutcomes(request())
         if (!detail) AnswerMemo.put(key, answered)
         answered
       }
@@ -88,8 +88,27 @@ final class Question(
   /** The question as it is sent, after writing the snapshot that it refers to. May throw. */
   def document(): ObjectNode = request().document
 
-  private def send(): PlanAnswer = {
-    val answer = PlannerClient.ask(request(), conf, startWait)(_.plan)
+  /** The answer to a question; if values of columns would help, the answer to the question with the
+    * outcomes of their evaluation.
+    */
+  private def withOutcomes(question: PlanRequest): PlanAnswer = {
+    val answer = send(question)
+    if (answer.wanted.isEmpty) answer
+    else
+      AnyFailure.warned(
+        AnyFailure.keyed("values"),
+        s"evaluating predicates for the values of ${table.name()} failed",
+        "Report this error, or set spark.tamis.evaluateValues.enabled=false. The scan reads the " +
+          "files that it would read without."
+      ) {
+        ValueEvaluation.forAnswer(question.id, answer.wanted, evaluables, conf)(outcomes =>
+          if (outcomes.isEmpty) answer else send(question.copy(outcomes = outcomes))
+        )
+      }(_ => answer)
+  }
+
+  private def send(question: PlanRequest): PlanAnswer = {
+    val answer = PlannerClient.ask(question, conf, startWait)(_.plan)
     answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
     answer
   }
@@ -111,13 +130,20 @@ final class Question(
 
   private def request(): PlanRequest = {
     Snapshots.ensure(listing, SidecarSupervisor.privateDirectory)
-    PlanRequest(scan, detail, rowGroups, goal)
+    val mostValues = if (evaluables.isEmpty) 0 else TamisConf.evaluateValuesMaxValues(conf)
+    PlanRequest(scan, detail, rowGroups, goal, mostValues)
   }
 
   // callers that set a goal do not read any files yet
   private val rowGroups = goal.isEmpty && !wholeFiles && TamisConf.rowGroupsEnabled(conf)
 
   private lazy val indexed = new IndexedTable(table, conf)
+
+  private lazy val (conjuncts, evaluables) = {
+    val writer = Question.writer(table)
+    if (TamisConf.evaluateValuesEnabled(conf)) writer.writeEvaluable(filters)
+    else (writer.writeAll(filters), Map.empty[String, Evaluable])
+  }
 
   private lazy val scan = ScanRequest(
     SnapshotOfFiles(
@@ -129,7 +155,7 @@ final class Question(
     indexed.settings,
     indexed.storage,
     TamisConf.cacheLocation(conf),
-    Question.writer(table).writeAll(filters),
+    conjuncts,
     TamisConf.declarations(conf),
     among.filterNot(_.isAll).map(files => Messages.keptDocument(files.ordinals, listing.size)),
     indexed.reading,

@@ -67,12 +67,25 @@ final class ExpressionWriter(hidden: Set[String]) {
     documents
   }
 
+  /** Same as `writeAll`, for conjuncts. The largest parts that the driver can evaluate for single
+    * values are marked, and returned by their keys.
+    */
+  def writeEvaluable(conjuncts: Seq[Expression]): (ArrayNode, Map[String, Evaluable]) = {
+    val found = mutable.LinkedHashMap.empty[String, Evaluable]
+    marked = Some(found)
+    try (writeAll(conjuncts), found.toMap)
+    finally marked = None
+  }
+
+  /** What was marked so far; None while nothing is marked. */
+  private var marked: Option[mutable.Map[String, Evaluable]] = None
+
   /** @param announced
     *   the zones whose tables an earlier document contains
     */
   private def write(expression: Expression, announced: mutable.Set[String]): ObjectNode = {
     val document =
-      try node(expression, 0)
+      try predicate(expression, 0)
       catch { case NonFatal(_) | _: StackOverflowError => opaque(expression) }
     val unknown = zonesOf(document).filterNot(announced)
     if (unknown.nonEmpty) {
@@ -82,6 +95,20 @@ final class ExpressionWriter(hidden: Set[String]) {
     }
     document
   }
+
+  /** A conjunct, or a part of one below AND, OR and NOT alone. */
+  private def predicate(e: Expression, depth: Int): ObjectNode =
+    marked.flatMap(found => Evaluable.of(e, canonical.keyOf).map(found -> _)) match {
+      case Some((found, part)) =>
+        marked = None // the largest part only
+        try {
+          val out = obj("evaluable").put("k", part.key)
+          Json.put(out, "c" -> node(part.column, depth), "a" -> node(e, depth))
+          found(part.key) = part
+          out
+        } finally marked = Some(found)
+      case None => node(e, depth)
+    }
 
   private def node(e: Expression, depth: Int): ObjectNode = e match {
     case _ if depth > MaxDepth => opaque(e)
@@ -132,7 +159,8 @@ final class ExpressionWriter(hidden: Set[String]) {
       depth: Int
   ): ObjectNode = {
     val out = obj("call").put("f", name).put("t", nameOf(e.dataType))
-    Json.put(out, "a" -> arguments.map(node(_, depth + 1)))
+    val write: (Expression, Int) => ObjectNode = if (Connective(name)) predicate else node
+    Json.put(out, "a" -> arguments.map(write(_, depth + 1)))
     // boolean operators have no settings, and there may be thousands of them
     val settings = if (Logic(name)) Nil else options(e)
     if (settings.nonEmpty) Json.put(out, "o" -> Json.obj(settings: _*))
@@ -174,6 +202,8 @@ object ExpressionWriter {
     "IsNotNull",
     "In"
   )
+
+  private val Connective = Set("And", "Or", "Not")
   private val json = JsonNodeFactory.instance
   private def obj(kind: String): ObjectNode = json.objectNode().put("n", kind)
 

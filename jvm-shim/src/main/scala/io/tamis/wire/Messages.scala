@@ -44,15 +44,27 @@ final case class PlanRequest(
     scan: ScanRequest,
     detail: Boolean = false,
     rowGroups: Boolean = false,
-    goal: Option[Goal] = None
+    goal: Option[Goal] = None,
+    mostValues: Int = 0,
+    outcomes: Seq[ValueOutcomes] = Nil
 ) extends Request[PlanAnswer] {
   override private[wire] def fields: Seq[(String, Any)] = Json.fields(scan) ++ Seq(
     "detail" -> detail,
     "row_groups" -> rowGroups,
-    "goal" -> goal.map(_.document)
+    "goal" -> goal.map(_.document),
+    "most_values" -> mostValues,
+    "outcomes" -> outcomes
   )
   override def read(answer: String): PlanAnswer = Messages.readAnswer(answer, this)
 }
+
+/** What a predicate is for each value of a file that the answer to an earlier request named
+  * (tamis.wire.messages.ValueOutcomes).
+  */
+final case class ValueOutcomes(request: String, place: Int, key: String, codes: String)
+
+/** Values that the planner would like to have evaluated. */
+final case class WantedValues(key: String, rows: Int)
 
 /** Requests what statistics prove about each file of a scan, as `<id>.evidence.arrow`. */
 final case class EvidenceRequest(plan: PlanRequest) extends FileRequest {
@@ -190,6 +202,7 @@ final case class PlanAnswer(
     outcomes: Seq[Outcome],
     warnings: Seq[(String, String)],
     rememberedFiles: Long = 0,
+    wanted: Seq[WantedValues] = Nil,
     // read by ImpliedReader, where the columns are known
     implied: JsonNode = MissingNode.getInstance,
     goal: JsonNode = MissingNode.getInstance, // read by GoalReader, in the rule that set the goal
@@ -257,6 +270,12 @@ object Messages {
       outcomes,
       warnings,
       root.path("remembered_files").asLong(0),
+      root
+        .path("wanted")
+        .elements
+        .asScala
+        .map(w => WantedValues(w.path("key").asText, w.path("rows").asInt))
+        .toSeq,
       root.path("implied"),
       root.path("goal"),
       Some(

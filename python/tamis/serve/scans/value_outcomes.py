@@ -1,0 +1,195 @@
+"""Predicates over one column that Spark evaluates for the values that the files can hold.
+
+1. The shim marks such predicates in a question. An answer names the values for which they would
+   decide more files: those that the kept files can hold, if they are few.
+2. The shim evaluates them and asks again, with the outcomes.
+3. The outcomes are kept for later questions. They are facts about the predicates, so they stay
+   true whatever happens to the files.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from msgspec import structs
+
+from tamis.classification.pushdown import Pushdown
+from tamis.errors import WireError
+from tamis.evaluation.domain.bounds import Edge
+from tamis.expr.nodes import Evaluated, Expr
+from tamis.expr.outcomes import Outcome, Outcomes
+from tamis.expr.rewrites import simplify
+from tamis.expr.sql import to_sql
+from tamis.expr.types import DataType
+from tamis.files.columns import plain
+from tamis.files.table import dotted
+from tamis.plan.value_pool import TooMany, rules_decide, value_pool
+from tamis.reasons import reason
+from tamis.serve.goals.goal_context import reason_document
+from tamis.serve.scans.arrow_export import path_of, written
+from tamis.tables.scan_input import ScanInput
+from tamis.wire.catalyst import Evaluable
+from tamis.wire.kept import decode_kept
+from tamis.wire.messages import (
+    ConjunctAnswer,
+    PlanAnswer,
+    PlanRequest,
+    ValueOutcomes,
+    WantedValues,
+)
+
+__all__ = ["learn_outcomes", "resolved", "with_wanted"]
+
+#: Predicates whose outcomes are kept, and values of one of them.
+_MOST_PREDICATES: Final = 256
+_MOST_VALUES: Final = 1 << 16
+
+#: The metadata of a file of values that names their type.
+_TYPE: Final = b"type"
+
+
+class _Known:
+    """The outcomes of predicates, by key. Thread-safe."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._outcomes: OrderedDict[str, Outcomes] = OrderedDict()
+
+    def of(self, evaluable: Evaluable) -> Outcomes | None:
+        with self._lock:
+            found = self._outcomes.get(evaluable.key)
+            if found is None or found.type != evaluable.column.type:
+                return None
+            self._outcomes.move_to_end(evaluable.key)
+            return found
+
+    def add(self, key: str, found: Outcomes) -> None:
+        with self._lock:
+            before = self._outcomes.get(key)
+            if before is not None and before.type == found.type:
+                joined = _joined(before, found)
+                found = joined if len(joined.values) <= _MOST_VALUES else found
+            self._outcomes[key] = found
+            self._outcomes.move_to_end(key)
+            while len(self._outcomes) > _MOST_PREDICATES:
+                self._outcomes.popitem(last=False)
+
+
+_known: Final = _Known()
+
+
+def resolved(evaluable: Evaluable) -> Expr:
+    """Return the predicate, with its outcomes if there are any."""
+    outcomes, predicate = _known.of(evaluable), simplify(evaluable.predicate)
+    return predicate if outcomes is None else Evaluated(predicate, evaluable.column, outcomes)
+
+
+def learn_outcomes(request: PlanRequest) -> None:
+    """Keep the outcomes that the shim has found.
+
+    Raises:
+        WireError: They do not fit the values.
+        OSError, ValueError: The values cannot be read.
+    """
+    for each in request.outcomes:
+        path = path_of(request.snapshot.directory, each.request, _kind(each.place))
+        _known.add(each.key, _outcomes(each, path))
+
+
+def _outcomes(sent: ValueOutcomes, path: Path) -> Outcomes:
+    with pa.OSFile(str(path)) as source:
+        table = pa.ipc.open_file(source).read_all()
+    data_type = DataType.parse((table.schema.metadata or {}).get(_TYPE, b"").decode())
+    values: Edge = plain(table.column("value"))
+    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
+        values = values.to_numpy(zero_copy_only=False)
+    try:
+        codes = np.frombuffer(base64.b64decode(sent.codes, validate=True), np.uint8)
+        of_null, of_nan = map(Outcome, codes[-2:].tolist())
+    except (binascii.Error, ValueError) as error:
+        raise WireError(f"the outcomes of {sent.key} cannot be read: {error}") from error
+    if data_type is None or len(codes) != len(values) + 2 or codes.max() > max(Outcome):
+        raise WireError(f"{len(codes)} outcomes for {len(values)} values of type {data_type}")
+    return Outcomes(data_type, values, codes[:-2], of_null, of_nan)
+
+
+def with_wanted(
+    answer: PlanAnswer, request: PlanRequest, scan: ScanInput, evaluables: Sequence[Evaluable]
+) -> PlanAnswer:
+    """Return the answer with the values that are worth evaluating.
+
+    Raises:
+        OSError: The values cannot be written.
+    """
+    if not request.most_values or not evaluables:
+        return answer
+    kept = decode_kept(answer.kept, request.snapshot.files)
+    outcomes, wanted = list(answer.conjuncts), dict[str, Edge]()
+    for each in evaluables:
+        if outcomes[each.document].pushdown == Pushdown.EXACT or not kept.any():
+            continue
+        ranges = not rules_decide(each.predicate)
+        pool = value_pool(each.column, scan.segments, kept, request.most_values, ranges)
+        if isinstance(pool, TooMany):
+            outcomes[each.document] = _too_many(outcomes[each.document], each, request.most_values)
+        elif pool is not None:
+            wanted[each.key] = _without(pool, _known.of(each))
+    missing = {key: values for key, values in wanted.items() if len(values)}
+    if request.outcomes:
+        missing = {}  # the second question: what is not known now could not be evaluated
+    types = {each.key: each.column.type for each in evaluables}
+    for place, (key, values) in enumerate(missing.items()):
+        table = pa.table({"value": values}).replace_schema_metadata({_TYPE: str(types[key])})
+        written(table, request.snapshot.directory, request.id, _kind(place))
+    return structs.replace(
+        answer,
+        conjuncts=outcomes,
+        wanted=[WantedValues(key, len(values)) for key, values in missing.items()],
+    )
+
+
+def _too_many(outcome: ConjunctAnswer, evaluable: Evaluable, most: int) -> ConjunctAnswer:
+    why = reason(
+        "TOO_MANY_VALUES",
+        predicate=to_sql(evaluable.predicate),
+        column=dotted(evaluable.column.path),
+        most=most,
+    )
+    return structs.replace(outcome, reason=reason_document(why))
+
+
+def _kind(place: int) -> str:
+    return f"values{place}"
+
+
+def _without(pool: Edge, known: Outcomes | None) -> Edge:
+    """Return the values of a pool about which nothing is known yet."""
+    if known is None:
+        return pool
+    if isinstance(pool, pa.Array):
+        return pool.filter(pc.invert(pc.is_in(pool, value_set=known.values.cast(pool.type))))
+    left: Edge = np.setdiff1d(pool, known.values, assume_unique=True)
+    return left
+
+
+def _joined(one: Outcomes, other: Outcomes) -> Outcomes:
+    """Return what both know of the same predicate. The other counts where both know a value."""
+    if isinstance(one.values, pa.Array):
+        codes = dict(zip(one.values.to_pylist(), one.codes.tolist(), strict=True))
+        codes.update(zip(other.values.to_pylist(), other.codes.tolist(), strict=True))
+        values = pa.array(sorted(codes), one.values.type)
+        joined = np.array([codes[each] for each in values.to_pylist()], np.uint8)
+        return replace(other, values=values, codes=joined)
+    together = np.concatenate([other.values, one.values])
+    values, places = np.unique(together, return_index=True)  # the first of equal values
+    return replace(other, values=values, codes=np.concatenate([other.codes, one.codes])[places])
