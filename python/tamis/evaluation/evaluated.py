@@ -14,10 +14,14 @@ an outcome other than true, the predicate is true for none of its rows; the same
 What a container can hold follows from its list of values or, if they are few, from the values
 between its bounds. A value whose evaluation raised an error has no outcome, so nothing is concluded
 about a container that may hold it.
+
+Predicates over the same column are also evaluated together: of NOT (soundex(kind) = 'B000') and
+kind < 'd', each is true for a value of f2 and f3, but not for the same one (`evaluated_together`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -33,10 +37,11 @@ from tamis.evaluation.interpreter import truth
 from tamis.evaluation.node_cache import once_a_node
 from tamis.evaluation.row_statistics import narrowed
 from tamis.evaluation.statistics import Statistics
-from tamis.expr.nodes import Evaluated
-from tamis.expr.outcomes import Outcome
+from tamis.expr.nodes import And, Column, Compare, Evaluated, Expr, In, IsNull, Literal, Not, Or
+from tamis.expr.nodes import Within, walk
+from tamis.expr.outcomes import Outcome, Outcomes
 
-__all__ = ["may_be_unknown", "truth_of_evaluated"]
+__all__ = ["evaluated_together", "may_be_unknown", "truth_of_evaluated"]
 
 
 def truth_of_evaluated(expr: Evaluated, statistics: Statistics) -> TruthSet:
@@ -57,6 +62,78 @@ def truth_of_evaluated(expr: Evaluated, statistics: Statistics) -> TruthSet:
 def may_be_unknown(expr: Evaluated, statistics: Statistics) -> Flags:
     """Return where a row may hold a value for which the outcome is not known, or was an error."""
     return _may_lie_outside(_others(expr, None), expr, statistics)
+
+
+def evaluated_together(conjuncts: Sequence[Expr]) -> Iterator[Evaluated]:
+    """Yield for each column the conjunction of all predicates over it, if values are evaluated.
+
+    It follows from the conjuncts. A single predicate needs no conjunction.
+    """
+    columns = dict.fromkeys(each.column for each in conjuncts if isinstance(each, Evaluated))
+    for column in columns:
+        parts = tuple(each for each in conjuncts if _reads_only(each, column))
+        if len(parts) > 1:
+            whole = And(parts)
+            given = [each.outcomes for each in parts if isinstance(each, Evaluated)]
+            if all(each.type == column.type for each in given):
+                yield Evaluated(whole, column, _outcomes(whole, column, given))
+
+
+#: What is evaluated for single values: no functions, which take long.
+_SIMPLE: Final = (And, Or, Not, Compare, In, IsNull, Within, Literal, Column)
+
+
+def _reads_only(expr: Expr, column: Column) -> bool:
+    if isinstance(expr, Evaluated):
+        return expr.column == column
+    nodes = list(walk(expr))
+    columns = {each for each in nodes if isinstance(each, Column)}
+    return columns == {column} and all(type(each) in _SIMPLE for each in nodes)
+
+
+def _outcomes(whole: Expr, column: Column, given: Sequence[Outcomes]) -> Outcomes:
+    """Evaluate a predicate for the values whose outcome is given, and for NULL and NaN."""
+    values = given[0].values
+    for each in given[1:]:
+        if isinstance(values, pa.Array):
+            values = pa.concat_arrays([values, each.values.cast(values.type)]).unique()
+        else:
+            values = np.union1d(values, each.values)
+    if isinstance(values, pa.Array):
+        values = values.take(pc.sort_indices(values))
+    truths = truth(whole, _Values(column, values))
+    flags = [truths.can_be_false, truths.can_be_true, truths.can_be_null]
+    # A value has a known outcome if it can have no other.
+    can_be = np.stack(np.broadcast_arrays(*flags, np.zeros(len(values) + 2, np.bool_))[:3])
+    codes = np.array([Outcome.FALSE, Outcome.TRUE, Outcome.NULL], np.uint8)[can_be.argmax(axis=0)]
+    codes[can_be.sum(axis=0) != 1] = Outcome.NOT_EVALUATED
+    of_null, of_nan = (Outcome(int(code)) for code in codes[-2:])
+    return Outcomes(column.type, values, codes[:-2], of_null, of_nan)
+
+
+class _Values(Statistics):
+    """Values of a column as containers, then one in which it is NULL, and one with NaN."""
+
+    __slots__ = ("_bounds", "_column")
+
+    def __init__(self, column: Column, values: Edge) -> None:
+        count = len(values) + 2
+        if isinstance(values, pa.Array):
+            edge = pa.concat_arrays([values, pa.nulls(2, values.type)])
+        else:
+            # any value: neither of the two has an ordinary one
+            edge = np.concatenate([values, np.zeros(2, values.dtype)])
+        places = np.arange(count)
+        is_null, is_nan = places == count - 2, places == count - 1
+        self._column = column
+        self._bounds = Bounds(column.type, edge, edge, is_null, is_nan, ~(is_null | is_nan))
+
+    @property
+    def num_containers(self) -> int:
+        return len(self._bounds.can_be_null)
+
+    def bounds(self, column: Column) -> Bounds:
+        return self._bounds if column == self._column else Bounds.unknown(column.type)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

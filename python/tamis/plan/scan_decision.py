@@ -20,6 +20,7 @@ from tamis.classification import classify
 from tamis.classification.capabilities import capabilities_of
 from tamis.classification.pushdown import Pushdown
 from tamis.evaluation.domain.bounds import YES, Flags
+from tamis.evaluation.evaluated import evaluated_together
 from tamis.evaluation.interpreter import truth
 from tamis.evaluation.nodes.ranges import is_long, narrowed, narrowed_conjuncts
 from tamis.evaluation.statistics import Statistics
@@ -131,11 +132,10 @@ class Order:
     """Conjuncts in the order of evaluation, which adapts after every block."""
 
     def __init__(self, conjuncts: Sequence[Expr]) -> None:
-        forms = subdivided_conjuncts(conjuncts)
-        self.forms = tuple(forms)
-        self._costs = [(form, container_cost(form)) for form in forms]
-        self._evaluated = dict.fromkeys(range(len(forms)), 0)
-        self._passed = dict.fromkeys(range(len(forms)), 0)
+        self.forms = (*subdivided_conjuncts(conjuncts), *evaluated_together(conjuncts))
+        self._costs = [(form, container_cost(form)) for form in self.forms]
+        self._evaluated = dict.fromkeys(range(len(self.forms)), 0)
+        self._passed = dict.fromkeys(range(len(self.forms)), 0)
 
     def __iter__(self) -> Iterator[tuple[int, Expr, float]]:
         """Yield the ordinal, conjunct and cost of each conjunct, the most promising one first."""
