@@ -54,8 +54,9 @@ _EXACT: Leaf = (Pushdown.EXACT, None)
 
 def classify_leaf(expr: Expr, capabilities: Capabilities) -> Leaf:
     """Return what storage can do with a leaf, and why it is not exact."""
-    if isinstance(expr, Evaluated) or (isinstance(expr, Not) and isinstance(expr.child, Evaluated)):
-        return Pushdown.INEXACT, _of_outcomes(expr if isinstance(expr, Evaluated) else expr.child)
+    positive = expr.child if isinstance(expr, Not) else expr
+    if isinstance(positive, Evaluated):
+        return Pushdown.INEXACT, _of_outcomes(positive)
     obstacle = next(_obstacles(expr, capabilities), None)
     if obstacle is not None:
         return Pushdown.UNSUPPORTED, obstacle

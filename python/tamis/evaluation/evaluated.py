@@ -37,8 +37,20 @@ from tamis.evaluation.interpreter import truth
 from tamis.evaluation.node_cache import once_a_node
 from tamis.evaluation.row_statistics import narrowed
 from tamis.evaluation.statistics import Statistics
-from tamis.expr.nodes import And, Column, Compare, Evaluated, Expr, In, IsNull, Literal, Not, Or
-from tamis.expr.nodes import Within, walk
+from tamis.expr.nodes import (
+    And,
+    Column,
+    Compare,
+    Evaluated,
+    Expr,
+    In,
+    IsNull,
+    Literal,
+    Not,
+    Or,
+    Within,
+    walk,
+)
 from tamis.expr.outcomes import Outcome, Outcomes
 
 __all__ = ["evaluated_together", "may_be_unknown", "truth_of_evaluated"]
@@ -93,10 +105,10 @@ def _reads_only(expr: Expr, column: Column) -> bool:
 
 def _outcomes(whole: Expr, column: Column, given: Sequence[Outcomes]) -> Outcomes:
     """Evaluate a predicate for the values whose outcome is given, and for NULL and NaN."""
-    values = given[0].values
+    values: Edge = given[0].values
     for each in given[1:]:
         if isinstance(values, pa.Array):
-            values = pa.concat_arrays([values, each.values.cast(values.type)]).unique()
+            values = pa.concat_arrays([values, each.values]).unique()
         else:
             values = np.union1d(values, each.values)
     if isinstance(values, pa.Array):
@@ -182,7 +194,8 @@ def _is_within(bounds: Bounds, values: Edge) -> Flags:
         return NO
     if isinstance(values, pa.Array):
         return _is_single(lower, upper, values)
-    assert isinstance(lower, np.ndarray) and isinstance(upper, np.ndarray)
+    assert isinstance(lower, np.ndarray)
+    assert isinstance(upper, np.ndarray)
     first, last = np.searchsorted(values, lower), np.searchsorted(values, upper, side="right")
     if bounds.type.is_floating:  # too many values lie between two of them
         single: Flags = (lower == upper) & (last > first)

@@ -116,9 +116,8 @@ def _of_block(
 
 def _numbers(bounds: Bounds, chosen: Flags) -> tuple[Edge, Edge]:
     """Return the bounds of the chosen containers that may hold a value."""
-    lower, upper, flags = np.broadcast_arrays(
-        bounds.lower, bounds.upper, chosen & np.asarray(bounds.can_be_value)
-    )
+    edges = (np.asarray(bounds.lower), np.asarray(bounds.upper), chosen & bounds.can_be_value)
+    lower, upper, flags = np.broadcast_arrays(*edges)
     return lower[flags], upper[flags]
 
 
@@ -143,7 +142,7 @@ def _union(one: Edge, other: Edge) -> Edge:
     if isinstance(one, np.ndarray):
         joined: Edge = np.union1d(one, other)
         return joined
-    return _sorted(pa.concat_arrays([one, other.cast(one.type)]).unique())
+    return _sorted(pa.concat_arrays([one, other]).unique())
 
 
 def _sorted(values: pa.Array) -> pa.Array:

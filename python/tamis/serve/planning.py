@@ -22,11 +22,12 @@ from tamis.reasons import reason
 from tamis.serve.detail.effects import with_effects
 from tamis.serve.detail.index_off import with_index_off
 from tamis.serve.detail.table_fixes import located
+from tamis.serve.detail.wanted_values import with_wanted
 from tamis.serve.goals.answers import answer_goal, reason_document
 from tamis.serve.scans.deep_recursion import depth_of, with_room
 from tamis.serve.scans.implied_ranges import found_ranges, ranges_of_residual
 from tamis.serve.scans.scan_files import decide_files, read_conjuncts
-from tamis.serve.scans.value_outcomes import learn_outcomes, with_wanted
+from tamis.serve.scans.value_outcomes import learn_outcomes
 from tamis.tables.parquet import index_files, open_scan
 from tamis.tables.row_groups import counted, grouped_files
 from tamis.tables.scan_input import ScanInput

@@ -68,7 +68,7 @@ class PlanRequest(ScanRequest, frozen=True, kw_only=True):
     row_groups: bool = False
     goal: Goal | None = None
     most_values: int = 0
-    outcomes: list[ValueOutcomes] = []
+    outcomes: tuple[ValueOutcomes, ...] = ()
 
 
 class ValueOutcomes(msgspec.Struct, frozen=True):

@@ -249,7 +249,8 @@ def _places(dictionary: Edge, options: Edge) -> Codes:
     typed = pa.array(options).cast(dictionary.type)
     if len(typed) > _FEW:  # hashing the dictionary pays off
         found = pc.drop_null(pc.index_in(typed, value_set=dictionary))
-        return found.to_numpy().astype(np.int32)
+        several: Codes = found.to_numpy().astype(np.int32)
+        return several
     places = []
     for option in typed.to_pylist():
         if option is None:

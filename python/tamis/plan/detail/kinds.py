@@ -4,7 +4,7 @@
     expression  recorded bounds of an expression
     values      recorded lists of values
     bloom       recorded Bloom filters
-    evaluated   values that a file can hold, for which Spark has evaluated the conjunct on the driver
+    evaluated   values that a file can hold, for which Spark has evaluated the conjunct
 
 Each recorded kind is evaluated together with the bounds. It decides if it rules out a file that the
 bounds alone do not. The values of the last kind follow from lists or bounds. It decides if it rules

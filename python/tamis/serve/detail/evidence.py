@@ -44,7 +44,8 @@ from tamis.wire.messages import PlanRequest, Written, read_request, write_answer
 __all__ = ["write_evidence"]
 
 #: A cell that marks verdicts which the other cells alone do not prove: a Bloom filter, a list of
-#: values, values that Spark has evaluated, the bounds of an expression, or a NULL partition value contributed.
+#: values, values that Spark has evaluated, the bounds of an expression, or a NULL partition value
+#: contributed.
 NOT_ALL: Final = "not_in_cells"
 
 _NAMES: Final = np.array([str(each) for each in (Verdict.NONE, Verdict.SOME, Verdict.ALL)])

@@ -13,7 +13,6 @@ import base64
 import binascii
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -21,34 +20,19 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from msgspec import structs
 
-from tamis.classification.pushdown import Pushdown
 from tamis.errors import WireError
 from tamis.evaluation.domain.bounds import Edge
 from tamis.expr.nodes import Evaluated, Expr
 from tamis.expr.outcomes import Outcome, Outcomes
 from tamis.expr.rewrites import simplify
-from tamis.expr.sql import to_sql
 from tamis.expr.types import DataType
 from tamis.files.columns import plain
-from tamis.files.table import dotted
-from tamis.plan.value_pool import TooMany, rules_decide, value_pool
-from tamis.reasons import reason
-from tamis.serve.goals.goal_context import reason_document
 from tamis.serve.scans.arrow_export import path_of, written
-from tamis.tables.scan_input import ScanInput
 from tamis.wire.catalyst import Evaluable
-from tamis.wire.kept import decode_kept
-from tamis.wire.messages import (
-    ConjunctAnswer,
-    PlanAnswer,
-    PlanRequest,
-    ValueOutcomes,
-    WantedValues,
-)
+from tamis.wire.messages import PlanRequest, ValueOutcomes
 
-__all__ = ["learn_outcomes", "resolved", "with_wanted"]
+__all__ = ["learn_outcomes", "resolved", "unknown_values", "write_values"]
 
 #: Predicates whose outcomes are kept, and values of one of them.
 _MOST_PREDICATES: Final = 256
@@ -110,9 +94,9 @@ def _outcomes(sent: ValueOutcomes, path: Path) -> Outcomes:
     with pa.OSFile(str(path)) as source:
         table = pa.ipc.open_file(source).read_all()
     data_type = DataType.parse((table.schema.metadata or {}).get(_TYPE, b"").decode())
-    values: Edge = plain(table.column("value"))
-    if pa.types.is_integer(values.type) or pa.types.is_floating(values.type):
-        values = values.to_numpy(zero_copy_only=False)
+    column = plain(table.column("value"))
+    is_number = pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    values: Edge = column.to_numpy(zero_copy_only=False) if is_number else column
     try:
         codes = np.frombuffer(base64.b64decode(sent.codes, validate=True), np.uint8)
         of_null, of_nan = map(Outcome, codes[-2:].tolist())
@@ -123,68 +107,34 @@ def _outcomes(sent: ValueOutcomes, path: Path) -> Outcomes:
     return Outcomes(data_type, values, codes[:-2], of_null, of_nan)
 
 
-def with_wanted(
-    answer: PlanAnswer, request: PlanRequest, scan: ScanInput, evaluables: Sequence[Evaluable]
-) -> PlanAnswer:
-    """Return the answer with the values that are worth evaluating.
+def unknown_values(evaluable: Evaluable, pool: Edge) -> Edge:
+    """Return the values of a pool for which nothing is known yet."""
+    known = _known.of(evaluable)
+    if known is None:
+        return pool
+    if isinstance(pool, pa.Array):
+        return pool.filter(pc.invert(pc.is_in(pool, value_set=known.values)))
+    left: Edge = np.setdiff1d(pool, known.values, assume_unique=True)
+    return left
+
+
+def write_values(values: Edge, data_type: DataType, request: PlanRequest, place: int) -> None:
+    """Write values for the shim, which evaluates a predicate for each of them.
 
     Raises:
-        OSError: The values cannot be written.
+        OSError: They cannot be written.
     """
-    if not request.most_values or not evaluables:
-        return answer
-    kept = decode_kept(answer.kept, request.snapshot.files)
-    outcomes, wanted = list(answer.conjuncts), dict[str, Edge]()
-    for each in evaluables:
-        if outcomes[each.document].pushdown == Pushdown.EXACT or not kept.any():
-            continue
-        ranges = not rules_decide(each.predicate)
-        pool = value_pool(each.column, scan.segments, kept, request.most_values, ranges)
-        if isinstance(pool, TooMany):
-            outcomes[each.document] = _too_many(outcomes[each.document], each, request.most_values)
-        elif pool is not None:
-            wanted[each.key] = _without(pool, _known.of(each))
-    missing = {key: values for key, values in wanted.items() if len(values)}
-    if request.outcomes:
-        missing = {}  # the second question: what is not known now could not be evaluated
-    types = {each.key: each.column.type for each in evaluables}
-    for place, (key, values) in enumerate(missing.items()):
-        table = pa.table({"value": values}).replace_schema_metadata({_TYPE: str(types[key])})
-        written(table, request.snapshot.directory, request.id, _kind(place))
-    return structs.replace(
-        answer,
-        conjuncts=outcomes,
-        wanted=[WantedValues(key, len(values)) for key, values in missing.items()],
-    )
-
-
-def _too_many(outcome: ConjunctAnswer, evaluable: Evaluable, most: int) -> ConjunctAnswer:
-    why = reason(
-        "TOO_MANY_VALUES",
-        predicate=to_sql(evaluable.predicate),
-        column=dotted(evaluable.column.path),
-        most=most,
-    )
-    return structs.replace(outcome, reason=reason_document(why))
+    table = pa.table({"value": values}).replace_schema_metadata({_TYPE: str(data_type)})
+    written(table, request.snapshot.directory, request.id, _kind(place))
 
 
 def _kind(place: int) -> str:
     return f"values{place}"
 
 
-def _without(pool: Edge, known: Outcomes | None) -> Edge:
-    """Return the values of a pool about which nothing is known yet."""
-    if known is None:
-        return pool
-    if isinstance(pool, pa.Array):
-        return pool.filter(pc.invert(pc.is_in(pool, value_set=known.values.cast(pool.type))))
-    left: Edge = np.setdiff1d(pool, known.values, assume_unique=True)
-    return left
-
-
 def _joined(one: Outcomes, other: Outcomes) -> Outcomes:
     """Return what both know of the same predicate. The other counts where both know a value."""
-    if isinstance(one.values, pa.Array):
+    if isinstance(one.values, pa.Array) and isinstance(other.values, pa.Array):
         codes = dict(zip(one.values.to_pylist(), one.codes.tolist(), strict=True))
         codes.update(zip(other.values.to_pylist(), other.codes.tolist(), strict=True))
         values = pa.array(sorted(codes), one.values.type)

@@ -1,5 +1,7 @@
 package io.tamis.wire
 
+import java.nio.charset.StandardCharsets.UTF_8
+
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
 import org.apache.spark.sql.catalyst.expressions.xml.XPathExtract
@@ -9,7 +11,7 @@ import org.apache.spark.sql.types._
   * single values of that column.
   *
   * @param key
-  *   see [[CanonicalForm]]
+  *   the same for predicates with the same value, and the same error, for the same row
   * @param column
   *   an attribute, or a field of a struct
   */
@@ -40,7 +42,11 @@ object Evaluable {
     else
       columnsOf(e) match {
         case first +: others if others.forall(isSame(_, first)) && isSupported(first.dataType) =>
-          keyOf(e).map(Evaluable(_, e, first))
+          // the order of operands counts, too: a AND b raises no error of b where a is false
+          keyOf(e).map { key =>
+            val order = Digest.sha256(ExpressionWriter.sqlOf(e).getBytes(UTF_8), 8)
+            Evaluable(s"$key-$order", e, first)
+          }
         case _ => None
       }
 
