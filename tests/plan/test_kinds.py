@@ -11,7 +11,8 @@ import pytest
 
 from tamis.evaluation.domain.bounds import YES, Bounds, Edge, Flags
 from tamis.evaluation.statistics import Members, Statistics
-from tamis.expr.nodes import Column, Compare, Comparison, Literal
+from tamis.expr.nodes import Column, Compare, Comparison, Evaluated, Literal, Opaque
+from tamis.expr.outcomes import Outcome, Outcomes
 from tamis.expr.types import LONG
 from tamis.files.example import FILES
 from tamis.files.segments import Segment
@@ -32,6 +33,9 @@ class SingleKind:
 
     def may_miss(self, options: Edge) -> Flags:
         return YES
+
+    def distinct(self) -> None:
+        return None
 
     def parts(self) -> Mapping[str, Members]:
         return {self.kind: self}
@@ -126,3 +130,12 @@ def test_conjunct_that_prunes_nothing_has_no_kind() -> None:
     anything = Compare(Comparison.NOT_EQUAL, COLUMN, Literal(1_000, LONG))
     (effect,) = effects([anything], [Segment(slice(0, 4), FILES)], 4)
     assert effect.kinds == ()
+
+
+def test_evaluated_values_are_a_kind_of_their_own() -> None:
+    outcomes = Outcomes(
+        LONG, np.array([3, 4]), np.array([Outcome.FALSE] * 2, np.uint8), Outcome.NULL
+    )
+    conjunct = Evaluated(Opaque("f(c)", (("c",),)), COLUMN, outcomes)
+    (effect,) = effects([conjunct], [Segment(slice(0, 4), FILES)], 4)
+    assert (effect.alone.any(), effect.kinds) == (True, ("evaluated",))

@@ -134,7 +134,7 @@ def _enumerated(first: Edge, last: Edge, most: int) -> Iterator[Edge | TooMany]:
     if int(sizes.sum()) > most:
         yield TOO_MANY
         return
-    ranges = [np.arange(start, start + size) for start, size in zip(starts, sizes, strict=True)]
+    ranges = [start + np.arange(size) for start, size in zip(starts, sizes, strict=True)]
     yield np.unique(np.concatenate(ranges))
 
 
