@@ -258,19 +258,34 @@ def two_columns(w: World) -> Any:
 @case("FUNCTION_NOT_UNDERSTOOD")
 def soundex(w: World) -> Any:
     w.table(index={})
-    statement = "SELECT * FROM t WHERE soundex(word) = 'C500'"
-    return statement, lambda: w.index(expressions=["soundex(word)"])
+    statement = "SELECT * FROM t WHERE soundex(concat(word, tag)) = 'C532'"
+    return statement, lambda: w.index(expressions=["soundex(concat(word, tag))"])
 
 
 @case("FUNCTION_NOT_UNDERSTOOD")
 def soundex_and_the_column_itself(w: World) -> Any:
     w.table(index={})
-    statements = iter(["soundex(word) = 'C500'", "word = 'Cam'"])
+    statements = iter(["soundex(name) = 'n0250'", "name = 'n0250'"])
     current = [next(statements)]
     return (
         lambda: w.spark.table("t").where(current[0]),
         lambda: current.__setitem__(0, next(statements)),
     )
+
+
+@case("EVALUATED_VALUES_MIXED")
+def mixed_values(w: World) -> Any:
+    w.table(index={"columns": {"tag": "values"}})
+    statement = "SELECT * FROM t WHERE reverse(tag) = '3gaT'"
+    return statement, lambda: w.table(by="tag", index={"columns": {"tag": "values"}})
+
+
+@case("TOO_MANY_VALUES")
+def more_values_than_are_evaluated(w: World) -> Any:
+    w.table(index={"columns": {"word": "values"}})
+    w.set("spark.tamis.evaluateValues.maxValues", "5")
+    fix = lambda: w.set("spark.tamis.evaluateValues.maxValues", "10")  # noqa: E731
+    return "SELECT * FROM t WHERE soundex(word) = 'C500'", fix
 
 
 @case("FUNCTION_NOT_DECLARED")
@@ -297,7 +312,7 @@ def hundreds(x: int) -> int:
 @case("FUNCTION_NOT_UNDERSTOOD")
 def a_lambda(w: World) -> Any:
     w.table(index={})
-    statements = ["exists(array(id), e -> e = 5)", "id = 5"]
+    statements = ["exists(array(x), e -> e = 7.5D)", "x = 7.5D"]
     return lambda: w.spark.table("t").where(statements[0]), lambda: statements.pop(0)
 
 
@@ -313,15 +328,15 @@ def moved_timestamps(w: World) -> Any:
 @case("AND_KEEPS_BRANCH")
 def part_of_an_and(w: World) -> Any:
     w.table(index={})
-    statement = "SELECT * FROM t WHERE (id < 500 AND soundex(word) = 'B500') OR id = 60"
-    return statement, lambda: w.index(expressions=["soundex(word)"])
+    statement = "SELECT * FROM t WHERE (id < 500 AND soundex(concat(word, tag)) = 'B500') OR id = 60"
+    return statement, lambda: w.index(expressions=["soundex(concat(word, tag))"])
 
 
 @case("OR_NEEDS_EVERY_BRANCH")
 def part_of_an_or(w: World) -> Any:
     w.table(index={})
-    statement = "SELECT * FROM t WHERE id = 5 OR soundex(word) = 'C500'"
-    return statement, lambda: w.index(expressions=["soundex(word)"])
+    statement = "SELECT * FROM t WHERE id = 5 OR soundex(concat(word, tag)) = 'C500'"
+    return statement, lambda: w.index(expressions=["soundex(concat(word, tag))"])
 
 
 @case("FILTER_NEEDED_BY_JOIN_RULES")
@@ -421,8 +436,8 @@ def sorted_by_int96(w: World) -> Any:
 @case("TOPK_KEY_UNKNOWN")
 def sorted_by_an_expression(w: World) -> Any:
     w.table(index={})
-    statement = "SELECT soundex(word) AS s FROM t ORDER BY s LIMIT 5"
-    return statement, lambda: w.index(expressions=["soundex(word)"])
+    statement = "SELECT soundex(concat(word, tag)) AS s FROM t ORDER BY s LIMIT 5"
+    return statement, lambda: w.index(expressions=["soundex(concat(word, tag))"])
 
 
 @case("TOPK_NOT_COVERED")
@@ -796,6 +811,9 @@ def orc_without_an_index(w: World) -> Any:
 #: Reasons of tests without Spark: tests/classification/test_reasons.py, plan/test_scan_decision.py and
 # serve/test_detail.py.
 ELSEWHERE = {
+    # tests/spark/test_evaluated_values.py
+    "EVALUATION_FAILED",
+    "EVALUATION_STOPPED",
     "NOT_ON_PARTITION_BOUNDARY",
     "PARTITION_VALUE_IS_COARSE",
     "PARTITION_VALUE_PROVES_NOTHING",

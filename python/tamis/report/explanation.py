@@ -54,7 +54,8 @@ class Explanation:
         were used.
 
         `pruned_by` names the statistics that rule out files for the conjunct, as the index records
-        them: "bounds" of columns, "values", "bloom" and "expression".
+        them: "bounds" of columns, "values", "bloom" and "expression"; "evaluated" means that
+        Spark has evaluated the conjunct for each value that a file can hold.
 
         `remembered_files` counts the files that are left out only because an earlier scan found no
         row in them that passes these conjuncts.

@@ -168,6 +168,7 @@ _KINDS = {
     "expression": "recorded bounds of the expression",
     "values": "recorded values",
     "bloom": "Bloom filters",
+    "evaluated": "evaluation of the values of files",
 }
 
 

@@ -13,7 +13,12 @@ object AnswerMemo {
   private val Remembered = 256
   private val LifetimeNanos = 5L * 1000 * 1000 * 1000
 
-  final case class Key(scan: ScanRequest, rowGroups: Boolean, goal: Option[Goal])
+  final case class Key(
+      scan: ScanRequest,
+      rowGroups: Boolean,
+      goal: Option[Goal],
+      mostValues: Int
+  )
   private final case class Entry(answer: PlanAnswer, written: Long)
 
   private val entries = new RecentlyUsed[Key, Entry](Remembered)

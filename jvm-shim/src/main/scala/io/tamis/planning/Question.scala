@@ -48,7 +48,7 @@ final class Question(
   /** Returns the answer, or why there is none. Never throws. */
   def ask(): Either[Reason, PlanAnswer] =
     guarded {
-      val key = AnswerMemo.Key(scan, rowGroups, goal)
+      val key = AnswerMemo.Key(scan, rowGroups, goal, mostValues)
       val remembered = AnswerMemo.get(key).filterNot(_ => detail).map(_.copy(spent = None))
       remembered.getOrElse {
         val answered = withOutcomes(request())
@@ -130,7 +130,6 @@ final class Question(
 
   private def request(): PlanRequest = {
     Snapshots.ensure(listing, SidecarSupervisor.privateDirectory)
-    val mostValues = if (evaluables.isEmpty) 0 else TamisConf.evaluateValuesMaxValues(conf)
     PlanRequest(scan, detail, rowGroups, goal, mostValues)
   }
 
@@ -138,6 +137,9 @@ final class Question(
   private val rowGroups = goal.isEmpty && !wholeFiles && TamisConf.rowGroupsEnabled(conf)
 
   private lazy val indexed = new IndexedTable(table, conf)
+
+  private lazy val mostValues =
+    if (evaluables.isEmpty) 0 else TamisConf.evaluateValuesMaxValues(conf)
 
   private lazy val (conjuncts, evaluables) = {
     val writer = Question.writer(table)

@@ -91,9 +91,11 @@ object Evaluable {
     * whose result is not much longer than its arguments, and that reads no files.
     */
   private def isSafe(e: Expression): Boolean = e match {
-    case _: Unevaluable  => e.isInstanceOf[Attribute]
-    case s: StaticInvoke => isSparks(s.staticObject) && !Random(s.functionName)
-    case i: Invoke       =>
+    case _: Literal | _: Attribute | _: NamedLambdaVariable => true
+    // others without arguments read the clock, the session or the task
+    case _: LeafExpression | _: Unevaluable => false
+    case s: StaticInvoke                    => isSparks(s.staticObject) && !Random(s.functionName)
+    case i: Invoke                          =>
       i.targetObject.dataType match {
         case ObjectType(of) => isSparks(of)
         case _              => false
