@@ -59,6 +59,8 @@ SETTINGS: dict[str, list[str]] = {
     "spark.sql.sources.v2.bucketing.allowJoinKeysSubsetOfPartitionKeys.enabled": ["false", "true"],
     "spark.sql.sources.v2.bucketing.shuffle.enabled": ["false", "true"],
     "spark.tamis.remember.enabled": ["true", "true", "false"],
+    "spark.tamis.evaluateValues.enabled": ["true", "true", "true", "false"],
+    "spark.tamis.evaluateValues.maxValues": ["10000", "10000", "3"],
 }
 
 #: A conf that changes what a reader returns, for a table of another session.

@@ -309,7 +309,10 @@ def children_of(expr: Expr) -> tuple[Expr, ...]:
             return (child,)
         case Compare(left=left, right=right):
             return (left, right)
-        case Subdivided(predicate=predicate) | Evaluated(predicate=predicate):
+        case Subdivided(predicate=predicate):
             return (predicate,)
+        case Evaluated(predicate=predicate, column=column):
+            # The predicate may be opaque, and still reads this column.
+            return (predicate, column)
         case _:
             return ()

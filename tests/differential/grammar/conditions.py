@@ -9,6 +9,42 @@ from tests.differential.random_tables import RandomTable
 from tests.differential.tree import Items, Node, Tree, node
 from tests.differential.worlds import EXPRESSIONS
 
+#: Predicates over a value that no rule of tamis covers, by the family of the value.
+COMPUTED = {
+    "str": [
+        "soundex({0}) LIKE '%0'",
+        "{0} RLIKE '[a-c].*[0-9]'",
+        "{0} LIKE '%a%'",
+        "regexp_extract({0}, '([a-z])$', 1) = 'a'",
+        "md5({0}) < '7'",
+        "get_json_object({0}, '$.a') IS NULL",
+        "levenshtein({0}, 'abc') < 3",
+        "CAST({0} AS INT) > 3",
+        "reverse({0}) < reverse(upper({0}))",
+    ],
+    "int": [
+        "hash({0}) % 3 = 0",
+        "bin({0}) LIKE '%01'",
+        "md5(CAST({0} AS STRING)) < '7'",
+        "1000 / {0} > 3",
+        "CAST({0} AS TINYINT) > 3",
+        "sha2(CAST({0} AS STRING), 256) RLIKE '^[0-7]' OR {0} = 3",
+    ],
+    "dbl": [
+        "CAST({0} AS STRING) LIKE '%5'",
+        "CAST({0} AS STRING) LIKE '-%'",
+        "xxhash64({0}) % 3 = 0",
+        "format_number({0}, 2) LIKE '%.00'",
+        "isnan({0}) OR hash({0}) % 2 = 0",
+    ],
+    "dec": ["CAST({0} AS STRING) LIKE '%5'", "hash({0}) % 3 = 0"],
+    "bin": ["hex({0}) LIKE '%6%'", "crc32({0}) % 3 = 0", "base64({0}) RLIKE '[a-f]'"],
+    "date": ["hash({0}) % 3 = 0", "date_format({0}, 'E') = 'Mon'", "md5(CAST({0} AS STRING)) < '7'"],
+    "ts": ["hash({0}) % 3 = 0", "date_format({0}, 'E HH') < 'Mon 12'", "CAST({0} AS STRING) LIKE '%1'"],
+    "ntz": ["hash({0}) % 3 = 0", "CAST({0} AS STRING) LIKE '%1'"],
+    "bool": ["hash({0}) % 2 = 0", "CAST({0} AS STRING) LIKE 't%'", "md5(CAST({0} AS STRING)) < '7'"],
+}  # fmt: skip
+
 COMPARISONS = ["=", "<>", "<", "<=", ">", ">=", "<", ">=", "<=>"]
 
 
@@ -29,6 +65,7 @@ class Conditions(Expressions):
             (8, lambda: self.membership(scope)),
             (6, lambda: self.between(scope)),
             (3, lambda: self.guarded(scope)),
+            (10, lambda: self.evaluable(scope)),
             (4, lambda: node("pred", "NOT (", self.condition(scope, 0), ")")),
             (8, lambda: node("pred", "(", self.condition(scope, 0), " OR ", self.condition(scope, depth), ")")),
             (4, lambda: node("pred", "(", self.condition(scope, 0), " AND ", self.condition(scope, 0), ")")),
@@ -81,6 +118,17 @@ class Conditions(Expressions):
         return node(
             "pred", f"{text} RLIKE '^-?[0-9]{{1,4}}$' AND CAST({text} AS INT) {operator} {number}"
         )
+
+    def evaluable(self, scope: Columns) -> Node:
+        """Functions of a column that tamis does not know, alone or with a range of the column."""
+        column = self.rng.choice(scope)
+        made = self.rng.choice(COMPUTED[column.family]).format(column.sql)
+        if self.chance(0.2):
+            return node("pred", f"NOT ({made})")
+        if self.chance(0.3):
+            other = self.rng.choice(COMPUTED[column.family]).format(column.sql)
+            return node("pred", f"({made}) {self.rng.choice(['AND', 'OR'])} ({other})")
+        return node("pred", f"({made})")
 
     def pair(self, left: Columns, right: Columns) -> Node:
         """A key of one side that equals a key of the other side."""

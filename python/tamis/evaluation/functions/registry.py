@@ -100,9 +100,10 @@ def to_markdown() -> str:
         "",
         "A function of Spark that is not listed prunes in two cases: if the index records the",
         "expression, or if the predicate reads one column only and files hold few values of it.",
-        "Spark then [evaluates the predicate for each of these values]"
-        "(statistics_index.md#functions-of-few-values). So it does for functions of the rule *single",
-        "value*, and for any function of a column of which the index records `values`.",
+        "Spark then evaluates the predicate for each of these values:",
+        "[statistics_index.md](statistics_index.md#functions-of-few-values). The same applies to",
+        "functions of the rule *single value*, and to all functions of a column of which the index",
+        "records `values`.",
         "",
         "For your own functions, tamis uses what you declare:",
         "[declared_functions.md](declared_functions.md).",

@@ -34,11 +34,11 @@ object ValueEvaluation {
   }
   import Outcome._
 
-  /** Evaluations that run. A regular expression that backtracks for hours cannot be interrupted, so
-    * some of them may have been given up long ago.
+  /** Evaluations that were given up and still run: a regular expression that backtracks for hours
+    * cannot be interrupted. While there are as many as this, nothing is evaluated.
     */
-  private val running = new AtomicInteger()
-  private val MostRunning = 4
+  private val givenUp = new AtomicInteger()
+  private val MostGivenUp = 2
 
   /** Evaluates the wanted values of an answer, passes the outcomes on, and removes their files.
     *
@@ -59,7 +59,7 @@ object ValueEvaluation {
         ((each, file), place) <- wanted.zip(files).zipWithIndex
         evaluable <- evaluables.get(each.key)
       } yield (place, new Work(evaluable, read(file, evaluable.column.dataType)))
-      if (running.get >= MostRunning) act(Nil)
+      if (givenUp.get >= MostGivenUp) act(Nil)
       else {
         run(work.map(_._2), budgetMillis(conf), conf)
         act(work.map { case (place, done) =>
@@ -102,20 +102,23 @@ object ValueEvaluation {
   private[planning] def run(work: Seq[Work], budgetMillis: Long, conf: SQLConf): Unit = {
     // a copy: the session may change while the thread runs
     val settings = conf.clone()
+    val isOver = new AtomicBoolean() // for the one of both threads that is first
     val stop = new AtomicBoolean()
     val done = new CountDownLatch(1)
-    running.incrementAndGet()
     Daemons
       .thread("tamis-values") { () =>
         try SQLConf.withExistingConf(settings)(work.foreach(_.evaluate(() => stop.get)))
         finally {
-          running.decrementAndGet()
+          if (!isOver.compareAndSet(false, true)) givenUp.decrementAndGet()
           done.countDown()
         }
       }
       .start()
     try done.await(budgetMillis, TimeUnit.MILLISECONDS): Unit
-    finally stop.set(true)
+    finally {
+      stop.set(true)
+      if (isOver.compareAndSet(false, true)) givenUp.incrementAndGet(): Unit
+    }
   }
 
   /** One predicate and the values to evaluate it for. The thread that evaluates may still run when

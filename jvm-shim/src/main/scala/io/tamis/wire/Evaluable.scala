@@ -30,15 +30,16 @@ final case class Evaluable(key: String, predicate: Expression, column: Expressio
 object Evaluable {
   private val MaxNodes = 100
 
-  /** Lengths and widths up to this number are computed. */
-  private val MaxLength = 10000
+  /** Lengths up to this number are computed, and so many functions that make text longer. */
+  private val MaxLength = 1000
+  private val MaxLengthening = 2
 
   /** @param keyOf
     *   the key of an expression; None if it may give another value elsewhere, such as what depends
     *   on the time, on a subquery or on a user-defined function
     */
   def of(e: Expression, keyOf: Expression => Option[String]): Option[Evaluable] =
-    if (e.dataType != BooleanType || !isSmall(e) || !computes(e) || e.exists(!isSafe(_))) None
+    if (e.dataType != BooleanType || !isSmall(e) || !computes(e) || !isSafeWhole(e)) None
     else
       columnsOf(e) match {
         case first +: others if others.forall(isSame(_, first)) && isSupported(first.dataType) =>
@@ -87,6 +88,12 @@ object Evaluable {
     case _             => false
   }
 
+  private def isSafeWhole(e: Expression): Boolean =
+    !e.exists(!isSafe(_)) && e.collect { case part if isLengthening(part) => part }.size <=
+      MaxLengthening
+
+  private def isLengthening(e: Expression): Boolean = Lengthening(e.getClass.getSimpleName)
+
   /** Whether the driver may compute this node: a function of Spark itself, without random parts,
     * whose result is not much longer than its arguments, and that reads no files.
     */
@@ -94,7 +101,7 @@ object Evaluable {
     case _: Literal | _: Attribute | _: NamedLambdaVariable => true
     // others without arguments read the clock, the session or the task
     case _: LeafExpression | _: Unevaluable => false
-    case s: StaticInvoke                    => isSparks(s.staticObject) && !Random(s.functionName)
+    case s: StaticInvoke                    => isSparks(s.staticObject) && !Refused(s.functionName)
     case i: Invoke                          =>
       i.targetObject.dataType match {
         case ObjectType(of) => isSparks(of)
@@ -102,17 +109,27 @@ object Evaluable {
       }
     case _: XPathExtract                            => false // XML may name files
     case _: FormatString | _: Sequence              => false
-    case _ if Lengthening(e.getClass.getSimpleName) =>
+    case _ if isLengthening(e)                      =>
       e.children.forall(c => !isWhole(c.dataType) || isShort(c))
     case _ => isSparks(e.getClass)
   }
 
-  /** The initial vector of aes_encrypt is random, although Spark 4.1 calls it deterministic. */
-  private val Random = Set("aesEncrypt")
+  /** The initial vector of aes_encrypt is random, although Spark 4.1 calls it deterministic. The
+    * others make bytes longer.
+    */
+  private val Refused = Set("aesEncrypt", "lpad", "rpad")
 
-  /** Functions whose result has the length that a number says. */
-  private val Lengthening =
-    Set("StringRepeat", "StringSpace", "StringLPad", "StringRPad", "ArrayRepeat", "BPad")
+  /** Functions whose result may be longer than their arguments by a factor. */
+  private val Lengthening = Set(
+    "StringRepeat",
+    "StringSpace",
+    "StringLPad",
+    "StringRPad",
+    "ArrayRepeat",
+    "StringReplace",
+    "RegExpReplace",
+    "StringTranslate"
+  )
 
   private def isWhole(t: DataType): Boolean = t == IntegerType || t == LongType
 
