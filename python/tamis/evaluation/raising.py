@@ -74,7 +74,7 @@ def may_raise(expr: Expr, statistics: Statistics) -> Flags:
     children = (may_raise(child, statistics) for child in children_of(expr))
     if isinstance(expr, Evaluated):
         # Evaluation of the whole predicate raised nothing for the values whose outcome is known.
-        return all_of((may_be_unknown(expr, statistics), *children))
+        return all_of((may_be_unknown(expr, statistics), may_raise(expr.predicate, statistics)))
     if not _can_raise_itself(expr):
         return any_of(children)
     if not isinstance(expr, Call):

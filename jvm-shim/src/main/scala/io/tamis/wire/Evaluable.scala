@@ -107,9 +107,9 @@ object Evaluable {
         case ObjectType(of) => isSparks(of)
         case _              => false
       }
-    case _: XPathExtract                            => false // XML may name files
-    case _: FormatString | _: Sequence              => false
-    case _ if isLengthening(e)                      =>
+    case _: XPathExtract               => false // XML may name files
+    case _: FormatString | _: Sequence => false
+    case _ if isLengthening(e)         =>
       e.children.forall(c => !isWhole(c.dataType) || isShort(c))
     case _ => isSparks(e.getClass)
   }
