@@ -135,6 +135,7 @@ bench: setup ## Measure planning, scans and TPC-H; compare opened files with Ice
 	@$(PYTHON) -m bench.scans.partition_groups
 	@$(PYTHON) -m bench.aggregates
 	@$(PYTHON) -m bench.remembered
+	@$(PYTHON) -m bench.evaluated_values
 	@$(PYTHON) -m bench.topk
 	@$(PYTHON) -m bench.tpch
 	@$(PYTHON) -m bench.tpch.formats
