@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pytest
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds
+from tamis.evaluation.domain.edge_values import edge_of
+from tamis.evaluation.statistics import Members, Subject
 from tamis.expr.nodes import Call, Column, Compare, Comparison, Expr, Literal, Opaque
 from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG, STRING, DataType
 from tamis.files.segments import Segment
+from tamis.indexing.format import blooms
+from tamis.indexing.format.value_lists import UNKNOWN, ValueLists, ValueMembers
+from tamis.indexing.read.row_statistics import _Together
 from tamis.plan.value_pool import TOO_MANY, rules_decide, value_pool
 from tests.evaluation.given import Given, between
 
@@ -71,6 +77,57 @@ def test_single_values_of_other_types(
 def test_file_with_only_nulls_contributes_nothing() -> None:
     bounds = Bounds(LONG, np.array([1]), np.array([1]), YES, NO, NO)
     assert pool(bounds, 1) is None
+
+
+@dataclass(frozen=True, slots=True)
+class Listed(Given):
+    """Files of which some have a list of values."""
+
+    lists: Members | None = None
+
+    def members(self, subject: Subject) -> Members | None:
+        return self.lists
+
+
+def listed_pool(
+    lists: list[list[int] | None], bounds: Bounds, most: int, kept: list[bool], filters: bool
+) -> Any:
+    counts = np.array([UNKNOWN if each is None else len(each) for each in lists])
+    values = edge_of([value for each in lists for value in each or ()], LONG)
+    members: Members = ValueMembers.of(ValueLists(counts, values))
+    if filters:
+        blocks = np.full(len(lists), blooms.UNKNOWN)
+        none = np.zeros(len(lists), np.int64)
+        members = _Together(
+            members, blooms.BloomMembers(LONG, none, blocks, np.zeros((0, 4), np.uint64))
+        )
+    segments = [Segment(slice(0, len(lists)), Listed(bounds, len(lists), members))]
+    found = value_pool(COLUMN, segments, np.array(kept), most, ranges=True)
+    return found.tolist() if isinstance(found, np.ndarray) else found
+
+
+COLUMN = Column(("c",), LONG)
+LISTS: list[list[int] | None] = [[5, 1, 900], [2], None, [], [7, 5]]
+BOUNDS = between(LONG, [1, 2, 20, 0, 5], [900, 2, 22, 900, 7])
+
+
+@pytest.mark.parametrize("filters", [False, True])
+@pytest.mark.parametrize(
+    ("kept", "most", "expected"),
+    [
+        ([True] * 5, 100, [1, 2, 5, 7, 20, 21, 22, 900]),
+        ([True] * 5, 8, [1, 2, 5, 7, 20, 21, 22, 900]),
+        ([True] * 5, 7, TOO_MANY),
+        ([True, False, False, True, False], 3, [1, 5, 900]),
+        ([True, False, False, True, False], 2, TOO_MANY),
+        ([False, False, True, False, True], 100, [5, 7, 20, 21, 22]),
+        ([False, False, False, True, False], 100, None),
+    ],
+)
+def test_listed_values_replace_those_between_bounds(
+    kept: list[bool], most: int, expected: Any, filters: bool
+) -> None:
+    assert listed_pool(LISTS, BOUNDS, most, kept, filters) == expected
 
 
 NAME = Column(("name",), STRING)
