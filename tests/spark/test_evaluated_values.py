@@ -278,3 +278,40 @@ def test_changed_file_is_read(
     write("append", "Smith")
     assert frame().count() == 40
     assert kept(frame()) == [4]
+
+
+def test_padded_and_collated_columns(spark: SparkSession, same: Callable[[str], DataFrame]) -> None:
+    spark.conf.set("spark.tamis.remember.enabled", "false")
+    spark.sql(
+        "CREATE TABLE padded (id BIGINT, c CHAR(5), l STRING COLLATE UTF8_LCASE) USING parquet"
+    )
+    spark.range(0, 40, 1, 4).selectExpr(
+        "id", "concat('x', id DIV 10) AS c", "IF(id % 2 = 0, 'A', 'a') AS l"
+    ).write.insertInto("padded")
+    tamis.index(spark, "padded").build()
+    frame = same("SELECT * FROM padded WHERE md5(c) = md5('x2   ')")
+    assert (frame.count(), kept(frame)) == (10, [1])
+    same("SELECT * FROM padded WHERE md5(l) = md5('a')")
+    same("SELECT * FROM padded WHERE md5(c) = md5('x2')")
+    same("SELECT * FROM padded WHERE l LIKE 'A' AND md5(l) <> md5('A')")
+
+
+#: An index is used only by sessions with the setting that it was built with.
+@pytest.mark.parametrize(("sensitive", "files"), [("true", FILES), ("false", 1)])
+def test_names_match_as_in_spark(
+    spark: SparkSession,
+    values: str,
+    same: Callable[[str], DataFrame],
+    sensitive: str,
+    files: int,
+) -> None:
+    spark.conf.set("spark.sql.caseSensitive", sensitive)
+    assert kept(same(f"SELECT * FROM {values} WHERE soundex(word) = 'A261'")) == [files]
+
+
+def test_user_defined_functions_are_not_called(
+    spark: SparkSession, values: str, same: Callable[[str], DataFrame]
+) -> None:
+    spark.udf.register("shout", lambda s: s and s.upper())
+    frame = same(f"SELECT id FROM {values} WHERE shout(word) = 'ROBERT'")
+    assert kept(frame) == [FILES]
