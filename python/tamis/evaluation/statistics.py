@@ -22,6 +22,7 @@ __all__ = [
     "GroupRows",
     "Grouped",
     "Members",
+    "Passing",
     "Recorded",
     "Relation",
     "RelationKind",
@@ -53,8 +54,21 @@ class Relation:
     right: Subject
 
 
-#: The key of an expression, or a relation that is derived from recorded expressions.
-Recorded: TypeAlias = str | Relation
+@dataclass(frozen=True, slots=True)
+class Passing:
+    """A column in the rows that pass a condition, as `IF(condition, column, NULL)` records it.
+
+    Its bounds say nothing about NULL: the other rows count as NULL.
+
+    - `condition`: the key of the condition.
+    """
+
+    condition: str
+    column: Column
+
+
+#: The key of an expression, or what is derived from recorded expressions.
+Recorded: TypeAlias = str | Relation | Passing
 
 
 class Members(Protocol):

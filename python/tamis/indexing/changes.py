@@ -19,7 +19,7 @@ from tamis.indexing.build.table_reader import TableReader
 from tamis.indexing.build.update import update
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.format.entries import Entry
-from tamis.indexing.format.layout import Pointer, born_at
+from tamis.indexing.format.layout import FILES, Pointer, born_at
 from tamis.indexing.format.recording_spec import RecordingSpec, union_of
 from tamis.indexing.format.row_statistics import Parts, encode
 from tamis.indexing.format.store import Store
@@ -32,14 +32,24 @@ from tamis.indexing.state import not_writable
 class IndexChanges(IndexPlace):
     """Changes the index of a table. Every method may raise StatisticsIndexError."""
 
-    def _try_to_add(self, selected: Selected, more: RecordingSpec, fill_gaps: bool | None) -> bool:
-        """Add; return False if another process has changed the index meanwhile."""
+    def _try_to_add(
+        self,
+        selected: Selected,
+        more: RecordingSpec,
+        fill_gaps: bool | None,
+        conditions: Sequence[str] = (),
+    ) -> bool:
+        """Add; return False if another process has changed the index meanwhile.
+
+        Args:
+            conditions: As for `_build`.
+        """
         listing = self._list()
         table, store = self._reader_of(listing), self._store(listing)
         requested = self._requested(listing)
         selected = table.narrowed(selected, more)
         if requested is None:
-            self._build(listing, selected, more)
+            self._build(listing, selected, more, conditions=conditions)
             return True
         before, spec = requested
         table.entries(more)  # a missing column is an error only if it is requested now
@@ -58,10 +68,13 @@ class IndexChanges(IndexPlace):
         if held is not None and held.spec != spec:
             return False
         if held is None or not held.fits(listing, leaves, table.entries(spec, {})):
-            self._build(listing, selected, union, lenient=True)
+            self._build(listing, selected, union, lenient=True, conditions=conditions)
             return True
         try:
             store.verify(held.pointer)
+            if conditions:
+                files = store.columns(held.pointer, FILES)
+                union = table.with_clustered(union, conditions, files, leaves)
             again = None if listing.reading is None else CHANGED
             rows = reusable_rows(listing.snapshot.files, store, held.pointer, again)
             entries = table.entries(union, gone)
@@ -71,7 +84,7 @@ class IndexChanges(IndexPlace):
                 return False
         except IndexUnusable as problem:
             if problem.code == "index.damaged":
-                self._build(listing, selected, union, lenient=True)
+                self._build(listing, selected, union, lenient=True, conditions=conditions)
                 return True
             raise
         self._warn_of(gone)
@@ -84,12 +97,19 @@ class IndexChanges(IndexPlace):
         )
 
     def _build(
-        self, listing: TableListing, selected: Selected, spec: RecordingSpec, lenient: bool = False
+        self,
+        listing: TableListing,
+        selected: Selected,
+        spec: RecordingSpec,
+        lenient: bool = False,
+        conditions: Sequence[str] = (),
     ) -> None:
         """Build and commit an index of one segment.
 
         Args:
             lenient: Warn of columns that the table does not have, instead of raising an error.
+            conditions: Those in whose passing rows the columns by which the table is clustered are
+                to be bounded.
         """
         table = self._reader_of(listing)
         if listing.reading is not None:  # everything is from rows
@@ -99,7 +119,12 @@ class IndexChanges(IndexPlace):
         leaves = selected_leaves(table.leaves, selected, gone)
         if gone and not leaves:  # none of the selected columns is left
             leaves, selected = table.leaves, None
-        content, recorded = table.everything(leaves, spec, entries)
+        content = table.content(leaves)
+        if conditions:
+            spec = table.with_clustered(spec, conditions, content.files, leaves)
+            entries = table.entries(spec, gone)
+        every = np.arange(len(content.files))
+        recorded = table.rows(every, leaves, spec, entries, content.files)
         parts = encode(recorded.entries, recorded.parts, len(content.files))
         self._commit(listing, selected, content, spec, parts)
         self._warn_of(gone)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.build.current_index import held_by, keys_in_force, selected_leaves, staleness
@@ -13,6 +13,7 @@ from tamis.indexing.format.distinct_sketches import missing_library
 from tamis.indexing.format.recording_spec import (
     Columns,
     Expressions,
+    Predicates,
     RecordingSpec,
     requested_statistics,
 )
@@ -50,7 +51,7 @@ class Index(IndexChanges):
         fill_gaps: bool = True,
         aggregates: Sequence[str] | None = None,
         by: Sequence[str] = (),
-        predicates: Sequence[str] | None = None,
+        predicates: Predicates | None = None,
     ) -> Index:
         """Build the index from the footers of all files, and commit it.
 
@@ -98,7 +99,9 @@ class Index(IndexChanges):
                 combinations of their values.
             predicates: SQL of conditions to evaluate for each row: whether no row, some rows or all
                 rows of a file satisfy them. For conditions of one call, such as LIKE and RLIKE. For
-                a comparison, record the compared expression.
+                a comparison, record the compared expression. Of the rows that pass, the bounds of
+                some columns are recorded: for a list, of the columns by which the table is
+                clustered; for a mapping, of the columns that it names.
 
         Example:
             index.build(columns={"id": "bloom"}, expressions=["upper(name)"])
@@ -110,9 +113,9 @@ class Index(IndexChanges):
         _require_library(spec)
         listing = self._list()
         reader = self._reader_of(listing)
-        reader.require_predicates(predicates or ())
+        reader.require_predicates([*(predicates or ())])
         selected = reader.narrowed(selected, spec)
-        self._build(listing, selected, spec)
+        self._build(listing, selected, spec, conditions=_unlimited(predicates))
         return self
 
     def add(
@@ -122,7 +125,7 @@ class Index(IndexChanges):
         fill_gaps: bool | None = None,
         aggregates: Sequence[str] | None = None,
         by: Sequence[str] = (),
-        predicates: Sequence[str] | None = None,
+        predicates: Predicates | None = None,
     ) -> Index:
         """Refresh the index, and record these statistics in addition to what it holds.
 
@@ -144,6 +147,7 @@ class Index(IndexChanges):
         Example:
             index.add(columns={"id": "bloom"})
             index.add(predicates=["payload LIKE '%timeout%'"])
+            index.add(predicates={"payload LIKE '%timeout%'": ["day", "host"]})
         """
         is_filled = fill_gaps is not False
         selected, more = requested_statistics(
@@ -151,9 +155,9 @@ class Index(IndexChanges):
         )
         _require_library(more)
         if predicates:
-            self._reader_of(self._list()).require_predicates(predicates)
+            self._reader_of(self._list()).require_predicates([*predicates])
         for _ in range(ATTEMPTS):
-            if self._try_to_add(selected, more, fill_gaps):
+            if self._try_to_add(selected, more, fill_gaps, _unlimited(predicates)):
                 return self
         raise self._disturbed("add()")
 
@@ -276,6 +280,11 @@ class Index(IndexChanges):
         if specification is not None:
             specification.forget()
         invalidate(self._spark, listing.root)
+
+
+def _unlimited(predicates: Predicates | None) -> tuple[str, ...]:
+    """Return the conditions for which the caller has named no columns."""
+    return () if isinstance(predicates, Mapping) else tuple(predicates or ())
 
 
 def _require_library(spec: RecordingSpec) -> None:

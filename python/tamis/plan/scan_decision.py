@@ -31,6 +31,7 @@ from tamis.expr.sql import to_sql
 from tamis.files.segments import BLOCK, Segment
 from tamis.plan.cost import container_cost
 from tamis.plan.group_pruning import all_true_in_groups, rule_out_by_groups
+from tamis.plan.passing_rows import rule_out_by_passing_rows
 from tamis.plan.reader_losses import loss_of, loss_reason
 from tamis.reasons import Reason, reason
 
@@ -215,6 +216,7 @@ def rule_out(survivors: Flags, statistics: Statistics, order: Order) -> None:
             order.saw(ordinal, evaluated, left)
         if left:
             rule_out_by_groups(mask, block, order.forms)
+            rule_out_by_passing_rows(mask, block, order.forms)
 
 
 def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:

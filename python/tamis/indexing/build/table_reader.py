@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError, warn_caller
 from tamis.expr.nodes import Expr
+from tamis.indexing.build.clustered_columns import clustered_columns
 from tamis.indexing.build.generation import Generation, assemble
 from tamis.indexing.build.listing import TableListing, parse_value, storage_settings
 from tamis.indexing.build.rows.footer_gaps import gap_entries
@@ -25,7 +26,7 @@ from tamis.indexing.executor.executor_job import SMALLEST
 from tamis.indexing.format.distinct_sketches import missing_library
 from tamis.indexing.format.entries import Entry, entries_of
 from tamis.indexing.format.entry_statistics import Recorded, RowStatistics, timed
-from tamis.indexing.format.recording_spec import RecordingSpec
+from tamis.indexing.format.recording_spec import RecordingSpec, passing_sql, union_of
 from tamis.indexing.format.table_schema import Schema
 from tamis.indexing.read.reader_options import ICEBERG, refusal
 from tamis.wire.catalyst import decode
@@ -160,10 +161,14 @@ class TableReader:
 
         The arguments are those of `rows`.
         """
+        content = self.content(leaves)
+        every = np.arange(len(content.files))
+        return content, self.rows(every, leaves, spec, entries, content.files, gaps_before)
+
+    def content(self, leaves: Sequence[Leaf]) -> Generation:
+        """Read the statistics of all files and of their row groups."""
         keys = self.listing.snapshot.files
-        ordinals = np.arange(len(keys))
-        content = assemble(keys, leaves, *self.read(ordinals, leaves))
-        return content, self.rows(ordinals, leaves, spec, entries, content.files, gaps_before)
+        return assemble(keys, leaves, *self.read(np.arange(len(keys)), leaves))
 
     def read(self, ordinals: Ordinals, leaves: Sequence[Leaf]) -> tuple[pa.Table, pa.Table]:
         """Return statistics of files and of their row groups, from footers or else from rows."""
@@ -220,6 +225,28 @@ class TableReader:
                     f"predicates: {sql} has type {found}: pass a condition, or record the value "
                     "with expressions="
                 )
+
+    def with_clustered(
+        self,
+        spec: RecordingSpec,
+        conditions: Sequence[str],
+        files: pa.Table,
+        leaves: Sequence[Leaf],
+    ) -> RecordingSpec:
+        """Add the bounds, in the rows that pass, of the columns by which the table is clustered.
+
+        Args:
+            spec: The request.
+            conditions: The conditions that the rows pass.
+            files: The statistics of the files.
+            leaves: The described columns.
+        """
+        clustered = clustered_columns(files, leaves)
+        wanted = [passing_sql(sql, path) for sql in conditions for path in clustered]
+        # some columns cannot be part of an expression, such as CHAR
+        usable = [sql for sql in wanted if self.expression_key(sql) is not None]
+        more = RecordingSpec(expressions=dict.fromkeys(usable, ("bounds",)))
+        return union_of(spec, more)
 
     def parse(self, sql: str) -> Expr | None:
         """Return an expression over the columns of the table; None if Spark cannot analyze it."""

@@ -12,7 +12,7 @@ import msgspec
 
 from tamis.errors import StatisticsIndexError
 from tamis.evaluation.pairs.relations import pair_of
-from tamis.expr.nodes import Call, Column, Expr, Opaque, columns_of
+from tamis.expr.nodes import Call, Column, Expr, Literal, Opaque, columns_of
 from tamis.expr.rewrites import simplify
 from tamis.expr.sql import identifier
 from tamis.expr.types import DAY_TIME_INTERVAL, LONG, interval_type
@@ -44,6 +44,9 @@ class Entry(msgspec.Struct, frozen=True):
         document: The document (see `wire.catalyst`) of an expression over two values of a row, as
             JSON: it also decides other expressions over them, see `evaluation.pairs`. Older
             versions do not write it.
+        passing: The key of the condition and the path of the column, if the expression is
+            `IF(condition, column, NULL)`: its bounds are those of the column in the rows that pass
+            the condition. Older versions do not write it.
     """
 
     kind: str
@@ -60,6 +63,7 @@ class Entry(msgspec.Struct, frozen=True):
     fills_gap: bool = False
     document: str | None = None
     by: tuple[tuple[tuple[str, ...], str], ...] | None = None
+    passing: tuple[str, tuple[str, ...]] | None = None
 
     @property
     def is_aggregate(self) -> bool:
@@ -197,6 +201,7 @@ def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse)
         )
     paths = columns_of(expr)
     guards, reads = guards_of(paths, schema, sql), columns_at(paths, schema)
+    passing = _passing_of(expr)
     for kind in kinds:
         yield Entry(
             kind,
@@ -207,7 +212,21 @@ def _of_expression(sql: str, kinds: Sequence[str], schema: Schema, parse: Parse)
             guards=guards,
             reads=reads,
             document=document,
+            passing=passing if kind == "bounds" else None,
         )
+
+
+def _passing_of(expr: Expr) -> tuple[str, tuple[str, ...]] | None:
+    """Return condition and column of `IF(condition, column, NULL)`; None for all else."""
+    match expr:
+        # A condition that is false or NULL gives NULL, so that the other values are those of the
+        # rows for which it is true.
+        case Call(
+            name="If",
+            arguments=(Call(key=str(key)) | Opaque(key=str(key)), Column() as column, second),
+        ) if second == Literal(None, column.type) and expr.type == column.type:
+            return key, column.path
+    return None
 
 
 def _key_of(expr: Expr, document: str | None) -> str | None:

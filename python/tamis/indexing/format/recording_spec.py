@@ -23,7 +23,9 @@ __all__ = [
     "Columns",
     "Expressions",
     "Grouping",
+    "Predicates",
     "RecordingSpec",
+    "passing_sql",
     "requested_statistics",
     "union_of",
 ]
@@ -40,6 +42,9 @@ WholeKinds: TypeAlias = str | Sequence[str]
 #: statistics of all columns, and record these kinds from the rows of the named ones.
 Columns: TypeAlias = Sequence[str] | Mapping[str, Kinds]
 Expressions: TypeAlias = Sequence[str] | Mapping[str, WholeKinds]
+#: A list of conditions, or a mapping from conditions to columns whose bounds are recorded in the
+#: rows that pass.
+Predicates: TypeAlias = Sequence[str] | Mapping[str, Sequence[str]]
 
 
 class Grouping(msgspec.Struct, frozen=True):
@@ -81,7 +86,7 @@ def requested_statistics(
     fills_gaps: bool = False,
     aggregates: Sequence[str] | None = None,
     by: Sequence[str] | None = None,
-    predicates: Sequence[str] | None = None,
+    predicates: Predicates | None = None,
 ) -> tuple[Sequence[str] | None, RecordingSpec]:
     """Return the columns whose footer statistics are read (None: all), and the row statistics.
 
@@ -89,13 +94,19 @@ def requested_statistics(
     {'upper(name)': ('bounds', 'values')}
     >>> requested_statistics(None, None, predicates=["name LIKE '%x%'"])[1].expressions
     {"name LIKE '%x%'": ('bounds',)}
+    >>> [*requested_statistics(None, None, predicates={"name LIKE '%x%'": ["a b"]})[1].expressions]
+    ["name LIKE '%x%'", "IF(name LIKE '%x%', `a b`, NULL)"]
     """
     if isinstance(columns, str) or isinstance(expressions, str):
         raise StatisticsIndexError(
             "columns= and expressions= take lists, or mappings such as {'id': 'bloom'}"
         )
-    if isinstance(predicates, str):
-        raise StatisticsIndexError("predicates= takes a list, such as [\"name LIKE '%x%'\"]")
+    columns_of = predicates if isinstance(predicates, Mapping) else {}
+    if isinstance(predicates, str) or any(isinstance(each, str) for each in columns_of.values()):
+        raise StatisticsIndexError(
+            "predicates= takes a list, such as [\"name LIKE '%x%'\"], or a mapping from conditions "
+            'to lists of columns, such as {"name LIKE \'%x%\'": ["day"]}'
+        )
     if isinstance(aggregates, str) or isinstance(by, str):
         raise StatisticsIndexError("aggregates= and by= take lists, such as ['sum(price)']")
     if by and not aggregates:
@@ -112,6 +123,8 @@ def requested_statistics(
     for sql in predicates or ():
         listed = kinds.get(sql, ())
         kinds[sql] = ("bounds", *((listed,) if isinstance(listed, str) else listed))
+        for name in columns_of.get(sql, ()):
+            kinds.setdefault(passing_sql(sql, tuple(name.split("."))), ("bounds",))
     recorded = RecordingSpec(
         _kinds("columns", whole),
         _kinds("expressions", kinds),
@@ -124,6 +137,13 @@ def requested_statistics(
         ),
     )
     return (None if isinstance(columns, Mapping) else columns), recorded
+
+
+def passing_sql(condition: str, path: tuple[str, ...]) -> str:
+    """Return SQL of the value of a column in the rows that pass a condition, else NULL."""
+    # the condition may end in a comment
+    end = "\n" if "--" in condition else ""
+    return f"IF({condition}{end}, {identifier(path)}, NULL)"
 
 
 _BY: Final = "bounds by "

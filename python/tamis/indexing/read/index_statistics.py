@@ -18,7 +18,15 @@ from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
 from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.domain.order import with_keys
-from tamis.evaluation.statistics import Grouped, Members, Recorded, Relation, Statistics, Subject
+from tamis.evaluation.statistics import (
+    Grouped,
+    Members,
+    Passing,
+    Recorded,
+    Relation,
+    Statistics,
+    Subject,
+)
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.columns import count_array, plain
@@ -141,7 +149,10 @@ class IndexStatistics(Statistics):
             return None
         if isinstance(key, Relation):
             return self._relation(recordings, key)
-        return self._once(self._expressions, key, lambda: recordings.expression(key))
+        named = recordings.key_of(key) if isinstance(key, Passing) else key
+        if named is None:
+            return None
+        return self._once(self._expressions, named, lambda: recordings.expression(named))
 
     def _relation(self, recordings: Recordings, relation: Relation) -> Bounds | None:
         """Return what is recorded of a relation. Not under the lock: it reads other statistics."""

@@ -21,7 +21,7 @@ from tamis.evaluation.domain.flags import all_of
 from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.domain.order import with_keys
 from tamis.evaluation.pairs.recorded_differences import recorded_relation
-from tamis.evaluation.statistics import Members, Recorded, Relation, Statistics
+from tamis.evaluation.statistics import Members, Passing, Recorded, Relation, Statistics
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
 from tamis.files.columns import count_array, plain
@@ -93,6 +93,13 @@ class Recordings:
             self._entries[subject, entry.kind] = k, entry
             self._types.setdefault(subject, entry.type)
         self._relations = relations_of(recording.entries, fold)
+        self._fold = fold
+        #: The keys of expressions, by condition and column.
+        self._passing = {
+            (entry.passing[0], fold(entry.passing[1])): entry.key
+            for entry in recording.entries
+            if entry.passing is not None and entry.key is not None and entry.kind == "bounds"
+        }
 
     def _add(
         self,
@@ -127,10 +134,19 @@ class Recordings:
             keys = [each.key for each in self._relations.over(key)]
             reads = [path for each in keys for path in self.columns_read_by(each) or ()]
             return tuple(reads) if keys else None
+        if isinstance(key, Passing):
+            limited = self.key_of(key)
+            return None if limited is None else self.columns_read_by(limited)
         for (recorded, _), (_, entry) in self._entries.items():
             if recorded == key:
                 return entry.reads
         return next((entry.reads for entry in self._grouped.values() if entry.key == key), None)
+
+    def key_of(self, passing: Passing) -> str | None:
+        """Return the key of the expression with the bounds of a column in the rows that pass."""
+        key = self._passing.get((passing.condition, self._fold(passing.column.path)))
+        # a column of another type may have other values than those that were recorded
+        return key if key is not None and self.type_of(key) == passing.column.type else None
 
     def type_of(self, subject: object) -> DataType | None:
         """Return the type of a subject; None if nothing was recorded of it."""

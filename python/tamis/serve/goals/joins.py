@@ -28,6 +28,7 @@ from tamis.expr.types import DataType
 from tamis.indexing.read.reader_options import loses_rows_to, reading_of
 from tamis.plan.goals.unraised_errors import files_that_may_raise
 from tamis.plan.joins.key_ranges import key_ranges
+from tamis.plan.passing_rows import passing_segments
 from tamis.plan.ranges.implied_ranges import Interval
 from tamis.plan.scan_decision import decide
 from tamis.serve.goals.goal_context import GoalContext, nothing
@@ -72,7 +73,9 @@ def _in_ranges(key: Expr, source: KeySource) -> Expr | NothingAnswer:
     is_losing = reading is not None and any(loses_rows_to(reading, each) for each in conjuncts)
     intervals = None
     if data_type is not None and data_type == type_of(key) and not is_losing:
-        intervals = key_ranges(source_key, conjuncts, scan.segments, files.kept)
+        # the keys that matter are those of rows that pass
+        segments = passing_segments(conjuncts, scan.segments)
+        intervals = key_ranges(source_key, conjuncts, segments, files.kept)
     if data_type is None or intervals is None:
         return nothing("KEY_RANGE_UNKNOWN", key=to_sql(source_key))
     return _lies_in(key, intervals, data_type)

@@ -16,6 +16,7 @@ from tamis.plan.goals.sort_keys import Group, KeyOfFiles, SortKey
 from tamis.plan.goals.ties import FirstFiles, first_by_all
 from tamis.plan.goals.topk_sample import reading_costs, samples
 from tamis.plan.goals.unraised_errors import files_that_may_raise
+from tamis.plan.passing_rows import passing_segments
 from tamis.plan.reader_losses import loses_within
 from tamis.plan.selectivity import share_that_passes
 from tamis.serve.goals.goal_context import GoalContext, nothing
@@ -31,9 +32,11 @@ def answer_topk(goal: TopKGoal, context: GoalContext) -> GoalAnswer:
     kept, scan = context.decision.kept, context.scan
     keys = _keys(goal)
     name = to_sql(keys[0].expr)
+    # Only rows that pass matter. Rows are counted only in files all of whose rows pass.
+    passing = passing_segments(context.conjuncts, scan.segments)
 
     def key_of(key: SortKey, files: Flags) -> KeyOfFiles | None:
-        return key_of_files(key, context.conjuncts, scan.segments, files)
+        return key_of_files(key, context.conjuncts, passing, files)
 
     first = key_of(keys[0], kept)
     if first is None:

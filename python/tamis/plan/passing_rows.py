@@ -1,0 +1,133 @@
+"""Statistics of the rows that pass conditions that an index has recorded.
+
+    file    rows with payload LIKE '%timeout%'    day of all rows    day of these rows
+    f1      12                                    1 .. 31            3 .. 3
+    f2      5                                     1 .. 31            17 .. 20
+
+A scan that is filtered by this condition returns no row of f1 with `day > 10`, although f1 has such
+rows and has rows that pass the condition. The same bounds serve an ORDER BY day and a join on day.
+
+What is known of the rows that pass a condition proves nothing about other rows. So these statistics
+rule out files, and never prove that a conjunct is true for all rows of a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from tamis.evaluation.domain.bounds import Bounds, Flags
+from tamis.evaluation.domain.exact_counts import Certain
+from tamis.evaluation.domain.intersection import intersect
+from tamis.evaluation.interpreter import truth
+from tamis.evaluation.statistics import Members, Passing, Recorded, Statistics, Subject
+from tamis.evaluation.udf.declared_calls import relies_on_declaration
+from tamis.expr.nodes import And, Call, Column, Expr, Opaque, Subdivided, walk
+from tamis.files.segments import Segment
+
+__all__ = ["PassingStatistics", "passing_segments", "rule_out_by_passing_rows"]
+
+
+@dataclass(frozen=True, slots=True)
+class PassingStatistics(Statistics):
+    """The statistics of containers without the rows that do not pass some conditions.
+
+    - `conditions`: the keys of the conditions. A container may have rows that pass all of them, or
+      none.
+    """
+
+    conditions: tuple[str, ...]
+    whole: Statistics
+
+    @property
+    def num_containers(self) -> int:
+        return self.whole.num_containers
+
+    def bounds(self, column: Column) -> Bounds:
+        # The rows that pass all conditions are among those that pass one of them, and among all
+        # rows. So each of these bounds holds, and so does what they have in common.
+        bounds = self.whole.bounds(column)
+        for condition in self.conditions:
+            limited = self.whole.expression(Passing(condition, column))
+            if limited is not None and limited.type == bounds.type:
+                # NULL stands for the rows that do not pass as well: only `bounds` knows about NULL.
+                bounds = intersect(bounds, replace(limited, can_be_null=bounds.can_be_null))
+        return bounds
+
+    def expression(self, key: Recorded) -> Bounds | None:
+        return self.whole.expression(key)
+
+    def members(self, subject: Subject) -> Members | None:
+        return self.whole.members(subject)
+
+    def certain(self, column: Column) -> Certain:
+        return self.whole.certain(column)
+
+    def empty(self) -> Flags | None:
+        return self.whole.empty()
+
+    def slice(self, start: int, stop: int) -> Statistics:
+        return replace(self, whole=self.whole.slice(start, stop))
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
+        return replace(self, whole=self.whole.take(ordinals))
+
+
+def passing_segments(conjuncts: Sequence[Expr], segments: Sequence[Segment]) -> list[Segment]:
+    """Return what is known of the rows that pass the conjuncts.
+
+    Counts are still those of all rows. So callers count rows only in files all of whose rows pass.
+    """
+    conditions = tuple(dict.fromkeys(_conditions(conjuncts)))
+    if not conditions:
+        return list(segments)
+    return [
+        Segment(each.ordinals, PassingStatistics(conditions, each.statistics)) for each in segments
+    ]
+
+
+def rule_out_by_passing_rows(
+    survivors: Flags, statistics: Statistics, conjuncts: Sequence[Expr]
+) -> None:
+    """Clear the flags of the containers in which no row that passes a condition passes the rest."""
+    conditions = tuple(dict.fromkeys(_conditions(conjuncts)))
+    if not conditions or not survivors.any():
+        return
+    columns = {
+        Column(node.path, node.type)
+        for conjunct in conjuncts
+        for node in walk(conjunct)
+        if isinstance(node, Column)
+    }
+    known = tuple(
+        condition
+        for condition in conditions
+        if any(statistics.expression(Passing(condition, each)) is not None for each in columns)
+    )
+    if not known:
+        return
+    left = np.flatnonzero(survivors)
+    passing = PassingStatistics(known, statistics.take(left))
+    alive = np.ones(len(left), np.bool_)
+    for conjunct in conjuncts:
+        # A row that the scan returns passes the conditions, and the conjunct is true for it. No row
+        # that passes the conditions makes the conjunct true here, so there is no such row.
+        alive &= truth(conjunct, passing).can_be_true
+        if not alive.any():
+            break
+    survivors[left[~alive]] = False
+
+
+def _conditions(conjuncts: Iterable[Expr]) -> Iterator[str]:
+    """Yield the keys of what is true for every row that passes all of the conjuncts."""
+    for conjunct in conjuncts:
+        match conjunct:
+            case And(parts=parts):
+                yield from _conditions(parts)
+            case Subdivided(predicate=predicate):
+                yield from _conditions([predicate])
+            case Call(key=str(key)) | Opaque(key=str(key)) if not relies_on_declaration(conjunct):
+                yield key
