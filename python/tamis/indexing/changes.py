@@ -124,8 +124,10 @@ class IndexChanges(IndexPlace):
             spec = table.with_clustered(spec, conditions, content.files, leaves)
             entries = table.entries(spec, gone)
         every = np.arange(len(content.files))
-        recorded = table.rows(every, leaves, spec, entries, content.files)
-        parts = encode(recorded.entries, recorded.parts, len(content.files))
+        recorded = table.rows(every, leaves, spec, entries, content)
+        parts = encode(
+            recorded.entries, recorded.parts, len(content.files), len(content.row_groups)
+        )
         self._commit(listing, selected, content, spec, parts)
         self._warn_of(gone)
 
@@ -215,7 +217,9 @@ class IndexChanges(IndexPlace):
         leaves = [entry.leaf for entry in old.columns]
         content, recorded = new.everything(leaves, held.spec, entries, held.gaps)
         recorded = in_order(held.entries, recorded, len(content.files))
-        parts = encode(recorded.entries, recorded.parts, len(content.files))
+        parts = encode(
+            recorded.entries, recorded.parts, len(content.files), len(content.row_groups)
+        )
         tables, raw = parts.data(held.spec, with_earlier(held.entries, parts.entries))
         self._require_same_reading(new.listing)
         with self._writing(store):
@@ -249,7 +253,7 @@ class IndexChanges(IndexPlace):
             Whether the index was written: see `_commit`.
         """
         content, recorded = update(table, store, held, leaves, spec, entries, rows, retries)
-        parts = encode(recorded.entries, recorded.parts, len(rows))
+        parts = encode(recorded.entries, recorded.parts, len(rows), len(content.row_groups))
         return self._commit(table.listing, selected, content, spec, parts, held)
 
     def _commit(

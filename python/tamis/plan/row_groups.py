@@ -28,12 +28,12 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.classification.pushdown import Pushdown
-from tamis.evaluation.domain.bounds import Flags
+from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.intersection import contradict
 from tamis.evaluation.interpreter import truth
 from tamis.evaluation.nodes.ranges import is_long, narrowed_conjuncts
-from tamis.evaluation.statistics import Statistics
-from tamis.expr.nodes import Column, Expr, columns_of, walk
+from tamis.evaluation.statistics import Statistics, Subject
+from tamis.expr.nodes import Call, Column, Expr, Opaque, columns_of, walk
 from tamis.expr.sql import to_sql
 from tamis.files.segments import BLOCK, GroupedFiles, Segment
 from tamis.files.table import dotted
@@ -123,7 +123,8 @@ def decide_row_groups(
     remaining = [
         each
         for each, outcome in zip(conjuncts, decision.conjuncts, strict=True)
-        if outcome.pushdown is not Pushdown.EXACT and _columns(each)
+        if outcome.pushdown is not Pushdown.EXACT
+        and (_columns(each) or _keys(each, [one.statistics for one in segments]))
     ]
     if not remaining:
         return None
@@ -156,8 +157,11 @@ def _decided(remaining: Sequence[Expr], order: Order, batch: GroupedFiles) -> _B
     kept = batch.group_records != 0
     rule_out(kept, batch.groups, order)
     trusted = _in_order(batch, counts)
-    for column in {column for each in remaining for column in _columns(each)}:
-        trusted &= ~_contradicted(batch, counts, column)
+    columns = {column for each in remaining for column in _columns(each)}
+    keys = {key for each in remaining for key in _keys(each, [batch.files])}
+    subjects: list[Subject] = [*columns, *keys]
+    for subject in subjects:
+        trusted &= ~_contradicted(batch, counts, subject)
     kept |= ~np.repeat(trusted, counts)
     return _Batch(batch, counts, kept, trusted, _sums(kept, batch.first))
 
@@ -165,6 +169,18 @@ def _decided(remaining: Sequence[Expr], order: Order, batch: GroupedFiles) -> _B
 def _columns(expr: Expr) -> set[Column]:
     """Return the columns whose bounds are used to evaluate an expression. Opaque parts use none."""
     return {node for node in walk(expr) if isinstance(node, Column)}
+
+
+def _keys(expr: Expr, statistics: Iterable[Statistics]) -> set[str]:
+    """Return the keys of the recorded expressions in an expression."""
+    known = list(statistics)
+    return {
+        node.key
+        for node in walk(expr)
+        if isinstance(node, Call | Opaque)
+        and node.key is not None
+        and any(each.expression(node.key) is not None for each in known)
+    }
 
 
 def _in_order(batch: GroupedFiles, counts: Numbers) -> Flags:
@@ -191,12 +207,20 @@ def _in_order(batch: GroupedFiles, counts: Numbers) -> Flags:
     return flags
 
 
-def _contradicted(batch: GroupedFiles, counts: Numbers, column: Column) -> Flags:
-    """Return the files whose statistics of a column contradict those of one of their row groups."""
+def _contradicted(batch: GroupedFiles, counts: Numbers, subject: Subject) -> Flags:
+    """Return the files whose statistics of a value contradict those of one of their row groups."""
     owners = np.repeat(np.arange(len(counts)), counts)
-    whole = batch.files.bounds(column).take(owners)
-    denied = contradict(batch.groups.bounds(column), whole) & (batch.group_records > 0)
+    of_files, of_groups = (_bounds(subject, each) for each in (batch.files, batch.groups))
+    if of_files is None or of_groups is None:
+        return np.zeros(len(counts), np.bool_)
+    denied = contradict(of_groups, of_files.take(owners)) & (batch.group_records > 0)
     return np.logical_or.reduceat(np.broadcast_to(denied, (len(owners),)), batch.first)
+
+
+def _bounds(subject: Subject, statistics: Statistics) -> Bounds | None:
+    if isinstance(subject, str):
+        return statistics.expression(subject)
+    return statistics.bounds(subject)
 
 
 def _sums(flags: Flags, first: Numbers) -> Numbers:

@@ -94,7 +94,7 @@ def _batch(
     statistics: Statistics = table.statistics.take(groups)
     if isinstance(files, FileStatistics):
         statistics = FileStatistics(
-            files.partitions, np.repeat(files.directory, counts), statistics
+            files.partitions, np.repeat(files.directory, counts), statistics, files.is_shadowed
         )
     start = table.start[groups]
     return GroupedFiles(

@@ -44,6 +44,13 @@ class Generation:
     totals: Totals
     problems: tuple[str, ...]
 
+    def rows_of_row_groups(self, ordinals: npt.NDArray[np.int64]) -> list[list[int]]:
+        """Return the rows of each row group of the files at these ordinals; -1: unknown."""
+        records = self.row_groups.column("num_records").fill_null(-1).to_pylist()
+        counts = self.files.column("row_groups").fill_null(0).to_numpy()
+        stops = np.cumsum(counts)
+        return [records[stops[i] - counts[i] : stops[i]] for i in ordinals.tolist()]
+
 
 def assemble(
     keys: FileKeys, leaves: Sequence[Leaf], statistics: pa.Table, row_groups: pa.Table

@@ -196,6 +196,7 @@ def aggregate_rows(
     ordinals: npt.NDArray[np.int64],
     num_records: Sequence[int | None],
     entries: Sequence[Entry],
+    row_groups: Sequence[Sequence[int]] | None = None,
 ) -> RowStatistics:
     """Aggregate the rows of the listed files at these ordinals with Spark: see `row_aggregation`.
 
@@ -210,7 +211,7 @@ def aggregate_rows(
     watch = partial(progress_of, spark.sparkContext)
     keys = listing.snapshot.files
     return row_aggregation.aggregate(
-        spark, frame, keys, listing.all_files, ordinals, num_records, entries, watch
+        spark, frame, keys, listing.all_files, ordinals, num_records, entries, watch, row_groups
     )
 
 

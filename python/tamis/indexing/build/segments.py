@@ -22,7 +22,7 @@ from tamis.indexing.build.rows.row_bounds import unknown_bounds
 from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Recorded
 from tamis.indexing.format.layout import ColumnEntry, Pointer, Segment, Totals, now
-from tamis.indexing.format.row_statistics import encode, load, recording_of
+from tamis.indexing.format.row_statistics import encode, load, recording_of, with_row_groups
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexMissing
 from tamis.indexing.read.reader_options import FILE as READING
@@ -191,8 +191,12 @@ def _merged(store: Store, pointer: Pointer) -> Pointer:
     raw: dict[str, memoryview] = {}
     recording = recording_of(store, pointer)
     if recording is not None:
-        statistics = [load(store, part, k, entry) for k, entry in enumerate(recording.entries)]
-        parts = encode(recording.entries, statistics, part.totals.files)
+        statistics = [
+            with_row_groups(store, part, k, entry, load(store, part, k, entry))
+            for k, entry in enumerate(recording.entries)
+        ]
+        totals = part.totals
+        parts = encode(recording.entries, statistics, totals.files, totals.row_groups)
         tables, raw = parts.data(recording.spec, recording.entries)
     if first == 0 and READING in part.data:
         raw[READING] = memoryview(b"".join(store.pieces(part, part.segments[0], READING)))

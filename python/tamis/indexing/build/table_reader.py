@@ -163,7 +163,7 @@ class TableReader:
         """
         content = self.content(leaves)
         every = np.arange(len(content.files))
-        return content, self.rows(every, leaves, spec, entries, content.files, gaps_before)
+        return content, self.rows(every, leaves, spec, entries, content, gaps_before)
 
     def content(self, leaves: Sequence[Leaf]) -> Generation:
         """Read the statistics of all files and of their row groups."""
@@ -262,7 +262,7 @@ class TableReader:
         leaves: Sequence[Leaf],
         spec: RecordingSpec,
         entries: Sequence[Entry],
-        files: pa.Table,
+        content: Generation,
         gaps_before: Sequence[Entry] = (),
     ) -> Recorded:
         """Return the statistics from the rows of the files at these ordinals.
@@ -272,16 +272,18 @@ class TableReader:
             leaves: The described columns.
             spec: What was requested.
             entries: The entries that were requested.
-            files: The footer statistics of all files.
+            content: The footer statistics of all files.
             gaps_before: The entries that fill gaps of other files.
         """
-        requested = self.requested(ordinals, entries, files)
+        requested = self.requested(ordinals, entries, content)
         if not spec.fills_gaps:
             return requested
-        filled = self.gaps(ordinals, leaves, entries, files, gaps_before)
+        filled = self.gaps(ordinals, leaves, entries, content.files, gaps_before)
         return Recorded((*requested.entries, *filled.entries), (*requested.parts, *filled.parts))
 
-    def requested(self, ordinals: Ordinals, entries: Sequence[Entry], files: pa.Table) -> Recorded:
+    def requested(
+        self, ordinals: Ordinals, entries: Sequence[Entry], content: Generation
+    ) -> Recorded:
         """Return the statistics of the requested entries: see `rows`."""
         if not entries:
             return Recorded((), ())
@@ -292,7 +294,7 @@ class TableReader:
                 f"the index of {self._target} lacks numbers of distinct values of the files that "
                 f"were read: {problem}. Everything else is indexed."
             )
-        rows = self._aggregate(ordinals, files, entries)
+        rows = self._aggregate(ordinals, content, entries)
         return Recorded(timed(entries, rows), rows.parts)
 
     def gaps(
@@ -322,13 +324,18 @@ class TableReader:
         return Recorded(timed(filled, more), more.parts)
 
     def _aggregate(
-        self, ordinals: Ordinals, files: pa.Table, entries: Sequence[Entry]
+        self, ordinals: Ordinals, content: Generation, entries: Sequence[Entry]
     ) -> RowStatistics:
         """Aggregate the rows of the listed files at these ordinals with Spark."""
         from tamis.indexing.build.jobs import aggregate_rows
 
-        records = files.column("num_records").take(pa.array(ordinals)).to_pylist()
-        return aggregate_rows(self._spark, self._target, self.listing, ordinals, records, entries)
+        records = content.files.column("num_records").take(pa.array(ordinals)).to_pylist()
+        of_groups = None
+        if self.listing.reading is None and any(each.bounds_row_groups for each in entries):
+            of_groups = content.rows_of_row_groups(ordinals)
+        return aggregate_rows(
+            self._spark, self._target, self.listing, ordinals, records, entries, of_groups
+        )
 
     def _fill_gaps(
         self,

@@ -19,7 +19,7 @@ from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns, Recorded
 from tamis.indexing.format.recording_spec import RecordingSpec
-from tamis.indexing.format.row_statistics import load
+from tamis.indexing.format.row_statistics import load, with_row_groups
 from tamis.indexing.format.row_statistics import merge as merge_parts
 from tamis.indexing.format.store import Store
 
@@ -57,7 +57,10 @@ def update(
     """
     old_files, old_row_groups = load_segments(store, held.pointer)
     old = {
-        entry.meaning: load(store, held.pointer, k, entry) for k, entry in enumerate(held.entries)
+        entry.meaning: with_row_groups(
+            store, held.pointer, k, entry, load(store, held.pointer, k, entry)
+        )
+        for k, entry in enumerate(held.entries)
     }
     new, every = np.flatnonzero(rows < 0), np.arange(len(rows))
     read = table.read(new, leaves)
@@ -67,11 +70,11 @@ def update(
     requested = {entry.meaning for entry in held.entries if not entry.fills_gap}
     found: dict[tuple[object, ...], tuple[Entry, Columns]] = {}
     known = [entry for entry in entries if entry.meaning in requested]
-    recorded = table.requested(new, known, content.files)
+    recorded = table.requested(new, known, content)
     for entry, part in zip(recorded.entries, recorded.parts, strict=True):
         found[entry.meaning] = entry, merge_parts(entry, old[entry.meaning], rows, part)
     more = [entry for entry in entries if entry.meaning not in requested]
-    recorded = table.requested(every, more, content.files)
+    recorded = table.requested(every, more, content)
     for entry, part in zip(recorded.entries, recorded.parts, strict=True):
         found[entry.meaning] = entry, part
     results = [found[entry.meaning] for entry in entries]

@@ -70,6 +70,12 @@ class Entry(msgspec.Struct, frozen=True):
         return self.by is not None
 
     @property
+    def bounds_row_groups(self) -> bool:
+        """Whether the bounds of row groups are recorded, too, for which all rows are read again."""
+        is_condition = self.key is not None and self.type == "boolean"
+        return self.kind == "bounds" and (is_condition or self.passing is not None)
+
+    @property
     def leaf(self) -> Leaf:
         """The leaf that gives the arrays of the values their type."""
         return Leaf(self.path or (self.name,), self.type)

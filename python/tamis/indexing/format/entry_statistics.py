@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from tamis.indexing.format import blooms, distinct_sketches, value_lists
 from tamis.indexing.format.entries import Entry
+from tamis.indexing.format.group_bounds import GroupBounds
 from tamis.indexing.format.groups import Groups
 
 __all__ = ["Columns", "Recorded", "RowStatistics", "timed"]
@@ -26,6 +27,8 @@ class Columns:
         lists: See `value_lists`.
         sketches: See `distinct_sketches`.
         groups: See `groups`.
+        row_groups: The bounds of an expression in row groups, in addition to `columns`; None:
+            unknown.
     """
 
     columns: Mapping[str, pa.Array] | None = None
@@ -33,6 +36,7 @@ class Columns:
     lists: value_lists.ValueLists | None = None
     sketches: distinct_sketches.Sketches | None = None
     groups: Groups | None = None
+    row_groups: GroupBounds | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,6 +51,8 @@ ROW_GROUPS = "rowgroups.stats"
 CHECKSUMS = "checksums.json"
 #: The table of row statistics: see `row_statistics`.
 RECORDED = "recorded.stats"
+#: The bounds of expressions in row groups, one row per row of ROW_GROUPS.
+RECORDED_GROUPS = "recordedgroups.stats"
 FOLDER = "_tamis"
 _STAMP = "%Y%m%dT%H%M%S%fZ"
 _SEGMENT = re.compile(r"_?[0-9]{8}T[0-9]{12}Z-[0-9a-f]{8}")

@@ -21,6 +21,7 @@ Format 2 has aggregates. Without them, format 1 is written, which older versions
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -38,8 +39,9 @@ from tamis.indexing.executor.columns_schema import arrow_type
 from tamis.indexing.format import blooms, distinct_sketches, groups, value_lists
 from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns
+from tamis.indexing.format.group_bounds import GroupBounds
+from tamis.indexing.format.layout import FILES, RECORDED_GROUPS, Pointer
 from tamis.indexing.format.layout import RECORDED as TABLE
-from tamis.indexing.format.layout import Pointer
 from tamis.indexing.format.recording_spec import RecordingSpec
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
@@ -51,6 +53,7 @@ __all__ = [
     "Parts",
     "Recording",
     "bits",
+    "bounds_of_row_groups",
     "encode",
     "lengths_of",
     "load",
@@ -58,6 +61,7 @@ __all__ = [
     "recording_of",
     "sizes_of",
     "unions",
+    "with_row_groups",
 ]
 
 FORMAT = 2
@@ -133,8 +137,10 @@ def recording_of(store: Store, pointer: Pointer) -> Recording | None:
         raise store.damaged(f"{ENTRIES}: {problem}") from problem
 
 
-def encode(entries: Sequence[Entry], parts: Sequence[Columns], files: int) -> Parts:
-    """Encode the statistics of some files."""
+def encode(
+    entries: Sequence[Entry], parts: Sequence[Columns], files: int, row_groups: int = 0
+) -> Parts:
+    """Encode the statistics of some files with this number of row groups."""
     table: dict[str, pa.Array] = {"file": pa.array(np.arange(files), pa.int64())}
     tables: dict[str, pa.Table] = {}
     raw: dict[str, memoryview] = {}
@@ -144,6 +150,16 @@ def encode(entries: Sequence[Entry], parts: Sequence[Columns], files: int) -> Pa
         described.append(msgspec.structs.replace(entry, files=known, bytes=size))
     if entries:
         tables[TABLE] = pa.table(table)
+    in_groups = {
+        f"{k}.{name}": array
+        for k, part in enumerate(parts)
+        # row groups of files that were not read as listed are unknown
+        if part.row_groups is not None and int(part.row_groups.counts.sum()) == row_groups
+        for name, array in part.row_groups.columns.items()
+        if array.null_count < len(array)
+    }
+    if in_groups:
+        tables[RECORDED_GROUPS] = pa.table(in_groups)
     return Parts(tuple(described), tables, raw)
 
 
@@ -230,21 +246,13 @@ def _array(edge: Edge, entry: Entry) -> pa.Array:
 
 
 def load(store: Store, pointer: Pointer, k: int, entry: Entry) -> Columns:
-    """Load the statistics of entry `k` for all files.
+    """Load the statistics of entry `k` for all files, without those of row groups.
 
     Raises:
         IndexUnusable: They cannot be read.
     """
     if entry.kind == "bounds":
-        wanted = [f"{k}.{name}" for name in _BOUNDS]
-        table = _read(store, pointer, TABLE, wanted)
-        return Columns(
-            {
-                name.partition(".")[2]: plain(table.column(name))
-                for name in wanted
-                if name in table.column_names
-            }
-        )
+        return Columns(_bounds(store, pointer, TABLE, k))
     sizes = sizes_of(store, pointer, k)
     total = int(np.maximum(sizes, 0).sum())
     if entry.kind == "bloom":
@@ -270,6 +278,45 @@ def load(store: Store, pointer: Pointer, k: int, entry: Entry) -> Columns:
         raise store.damaged(f"{_values(k)} holds {len(flat)} values instead of {total}")
     edge: Edge = flat if _is_arrow(entry) else flat.to_numpy()
     return Columns(lists=value_lists.ValueLists(sizes, edge))
+
+
+def _bounds(store: Store, pointer: Pointer, table: str, k: int) -> dict[str, pa.Array]:
+    wanted = [f"{k}.{name}" for name in _BOUNDS]
+    read = _read(store, pointer, table, wanted)
+    return {
+        name.partition(".")[2]: plain(read.column(name))
+        for name in wanted
+        if name in read.column_names
+    }
+
+
+def bounds_of_row_groups(store: Store, pointer: Pointer, k: int) -> dict[str, pa.Array]:
+    """Return the bounds and counts of entry `k` in all row groups; empty if none is known.
+
+    Raises:
+        IndexUnusable: They cannot be read.
+    """
+    if not any(RECORDED_GROUPS in segment.data for segment in pointer.segments):
+        return {}
+    return _bounds(store, pointer, RECORDED_GROUPS, k)
+
+
+def with_row_groups(store: Store, pointer: Pointer, k: int, entry: Entry, part: Columns) -> Columns:
+    """Add the bounds in row groups to the statistics of entry `k`, if it has any.
+
+    Raises:
+        IndexUnusable: They cannot be read.
+    """
+    if not entry.bounds_row_groups:
+        return part
+    columns = bounds_of_row_groups(store, pointer, k)
+    if "null_count" not in columns:
+        return part
+    counts = store.columns(pointer, FILES, ["row_groups"]).column(0).fill_null(0).to_numpy()
+    found = GroupBounds(counts.astype(np.int64), columns)
+    if len(columns["null_count"]) != int(found.counts.sum()):
+        raise store.damaged(f"{RECORDED_GROUPS} has other row groups than {FILES}")
+    return dataclasses.replace(part, row_groups=found)
 
 
 def _load_groups(
@@ -359,7 +406,10 @@ def merge(entry: Entry, old: Columns, rows: npt.NDArray[np.int64], new: Columns)
     """
     fresh = np.flatnonzero(rows < 0)
     if old.columns is not None and new.columns is not None:
-        return Columns(_merged_columns(entry, old.columns, rows, new.columns))
+        return Columns(
+            _merged_columns(entry, old.columns, rows, new.columns),
+            row_groups=_merged_row_groups(old, rows, new),
+        )
     if old.filters is not None and new.filters is not None:
         before, after = list(old.filters.each()), list(new.filters.each())
         chosen = [None if row < 0 else before[row] for row in rows.tolist()]
@@ -389,6 +439,15 @@ def _merged_columns(
             kind = arrow_type(entry.leaf) if name in ("min", "max") else old[name].type
             merged[name] = plain(pa.chunked_array([old[name], new[name]], kind)).take(places)
     return merged
+
+
+def _merged_row_groups(
+    old: Columns, rows: npt.NDArray[np.int64], new: Columns
+) -> GroupBounds | None:
+    if old.row_groups is None or new.row_groups is None:
+        return None
+    places = _places(rows, len(old.row_groups.counts)).to_numpy()
+    return old.row_groups.followed_by(new.row_groups).take(places)
 
 
 def _places(rows: npt.NDArray[np.int64], before: int) -> pa.Array:

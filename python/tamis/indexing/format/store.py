@@ -30,6 +30,7 @@ from tamis.indexing.format.layout import (
     FILES,
     POINTER,
     RECORDED,
+    RECORDED_GROUPS,
     ROW_GROUPS,
     VISIBLE_POINTER,
     Checksums,
@@ -73,6 +74,8 @@ YOUNG = timedelta(hours=1)
 #: Size and modification time (ns) of each pointer file; None: it does not exist.
 Stamp: TypeAlias = tuple[tuple[int, int] | None, ...]
 _PIECE = 1 << 22  # bytes
+#: The tables with one row per file or row group of a segment. The last two may be missing.
+_ALIGNED = (FILES, ROW_GROUPS, RECORDED, RECORDED_GROUPS)
 # The file that `is_writable` writes and removes.
 _PROBE = ".probe"
 # Files that are read at the same time.
@@ -284,17 +287,18 @@ class Store:
         parts: list[tuple[int, pa.Table]] = []
         first_file = 0
         for segment in pointer.segments:
-            rows = segment.row_groups if name == ROW_GROUPS else segment.files
+            of_groups = name in (ROW_GROUPS, RECORDED_GROUPS)
+            rows = segment.row_groups if of_groups else segment.files
             table = pa.table({})
             if name in segment.data or name in (FILES, ROW_GROUPS):
                 with self._opened(pointer, segment, name, names) as (parquet, present):
                     table = parquet.read(columns=present, use_threads=False)
                 stored = parquet.metadata.num_rows
-                if name in (FILES, ROW_GROUPS, RECORDED) and stored != rows:
+                if name in _ALIGNED and stored != rows:
                     place_of_table = place(pointer, segment, name)
                     raise self.damaged(f"{place_of_table} has {stored} rows instead of {rows}")
                 rows = stored
-            elif name != RECORDED:
+            elif name not in _ALIGNED:
                 rows = 0
             if first_file and "file" in table.column_names:
                 place_of_file = table.column_names.index("file")

@@ -33,7 +33,7 @@ from tamis.files.columns import count_array, plain
 from tamis.files.exact_counts import certain_columns
 from tamis.indexing.format import distinct_sketches
 from tamis.indexing.format.groups import Groups
-from tamis.indexing.format.layout import COUNTED_FORMAT, FILES, ColumnEntry, Pointer
+from tamis.indexing.format.layout import COUNTED_FORMAT, FILES, ROW_GROUPS, ColumnEntry, Pointer
 from tamis.indexing.format.row_statistics import Recording
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
@@ -86,7 +86,9 @@ class IndexStatistics(Statistics):
         self._recordings = (
             None
             if recording is None
-            else Recordings(store, pointer, cache, num_records, recording, self._spelled)
+            else Recordings(
+                store, pointer, cache, num_records, recording, self._spelled, part == ROW_GROUPS
+            )
         )
         self._bounds: dict[tuple[tuple[str, ...], DataType], Bounds] = {}
         self._expressions: dict[str, Bounds | None] = {}

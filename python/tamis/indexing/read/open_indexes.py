@@ -100,7 +100,7 @@ def open_index(store: Store, cache_directory: str | None = None) -> OpenIndex:
     statistics = IndexStatistics(
         store, pointer, cache, num_records, recording=recording, unusable=unusable
     )
-    row_groups = RowGroups(store, pointer, cache)
+    row_groups = RowGroups(store, pointer, cache, recording)
     return OpenIndex(pointer, files, num_records, statistics, row_groups, reading)
 
 

@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from tamis.files.columns import plain
 from tamis.indexing.format.layout import FILES, ROW_GROUPS, Pointer
+from tamis.indexing.format.row_statistics import Recording
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
 from tamis.indexing.read.cache import LocalCache
@@ -49,10 +50,17 @@ class RowGroupTable:
 class RowGroups:
     """The row groups of one index, read on first use. Thread-safe, and never raises."""
 
-    def __init__(self, store: Store, pointer: Pointer, cache: LocalCache) -> None:
+    def __init__(
+        self,
+        store: Store,
+        pointer: Pointer,
+        cache: LocalCache,
+        recording: Recording | None = None,
+    ) -> None:
         self._store = store
         self._pointer = pointer
         self._cache = cache
+        self._recording = recording
         self._table: RowGroupTable | None = None
         self._lock = threading.Lock()
         self._problem: IndexUnusable | None = None
@@ -106,7 +114,12 @@ class RowGroups:
         if len(first) != totals.files + 1 or first[-1] != len(arrays["start"]):
             raise self._store.damaged(f"{ROW_GROUPS} has different row groups than {FILES}")
         statistics = IndexStatistics(
-            self._store, self._pointer, self._cache, arrays["num_records"], ROW_GROUPS
+            self._store,
+            self._pointer,
+            self._cache,
+            arrays["num_records"],
+            ROW_GROUPS,
+            self._recording,
         )
         return RowGroupTable(first, **arrays, statistics=statistics)
 

@@ -77,8 +77,10 @@ class Recordings:
         num_records: Longs,
         recording: Recording,
         fold: Callable[[tuple[str, ...]], tuple[str, ...]],
+        of_row_groups: bool = False,
     ) -> None:
         self._store, self._pointer, self._cache = store, pointer, cache
+        self._of_row_groups = of_row_groups
         self._num_records = num_records
         self._entries: dict[tuple[object, str], tuple[int, Entry]] = {}
         self._types: dict[object, str] = {}
@@ -86,6 +88,8 @@ class Recordings:
         self.aggregates: dict[By, dict[tuple[str, object], tuple[int, DataType]]] = {}
         self._grouped: dict[int, Entry] = {}
         for k, entry in enumerate(recording.entries):
+            if of_row_groups and not entry.bounds_row_groups:
+                continue
             subject = entry.key if entry.path is None else fold(entry.path)
             if entry.by is not None:
                 self._add(k, entry, entry.by, subject, fold)
@@ -158,11 +162,18 @@ class Recordings:
         numbered = self._entries.get((subject, "bounds"))
         if numbered is None:
             return None
-        columns = row_statistics.load(self._store, self._pointer, *numbered).columns
-        assert columns is not None
-        files = len(self._num_records)
-        if any(len(array) != files for array in columns.values()):
-            raise self._store.damaged(f"{row_statistics.TABLE} does not have {files} files")
+        k, entry = numbered
+        if self._of_row_groups:
+            columns = row_statistics.bounds_of_row_groups(self._store, self._pointer, k)
+            if "null_count" not in columns:
+                return None  # unknown for all of them
+        else:
+            loaded = row_statistics.load(self._store, self._pointer, k, entry).columns
+            assert loaded is not None
+            columns = dict(loaded)
+        count = len(self._num_records)
+        if any(len(array) != count for array in columns.values()):
+            raise self._store.damaged(f"the bounds of {entry.name} are not those of {count} files")
         return columns
 
     def expression(self, key: str) -> Bounds | None:
@@ -181,7 +192,10 @@ class Recordings:
                 bounds = intersect(bounds, lists.bounds(data_type))
             yield len(self._num_records), with_keys(bounds)
 
-        return self._cache.bounds(f"expression {key}", data_type, len(self._num_records), make)
+        part = "row groups of " if self._of_row_groups else ""
+        return self._cache.bounds(
+            f"{part}expression {key}", data_type, len(self._num_records), make
+        )
 
     def relation(self, relation: Relation, statistics: Statistics) -> Bounds | None:
         """Return what is recorded of a relation; None if nothing is.

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from tamis.evaluation import ALL, NONE, SOME, verdicts
 from tamis.evaluation.domain.bounds import Bounds, Flags
-from tamis.evaluation.statistics import Recorded, Relation, Statistics
+from tamis.evaluation.statistics import Recorded, Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import BOOLEAN
 from tamis.files.bounds import column_bounds, constant_bounds
@@ -51,7 +51,7 @@ class _Rows(Statistics):
         return self._bounds[column]
 
     def expression(self, key: Recorded) -> Bounds | None:
-        if isinstance(key, Relation) or key not in self._computed:
+        if not isinstance(key, str) or key not in self._computed:
             return None
         if key not in self._bounds:
             computed = self._computed[key]

@@ -18,6 +18,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import unquote
@@ -29,12 +30,14 @@ import pyarrow as pa
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.build.rows.group_job_result import GroupJobResult
 from tamis.indexing.build.rows.row_bounds import bounds_at, unknown_bounds
+from tamis.indexing.build.rows.row_group_places import place_sql, steps_of
 from tamis.indexing.build.rows.sketch_job_result import SketchJobResult
 from tamis.indexing.build.rows.value_job_result import ValueJobResult
 from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.format import blooms, value_lists
 from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
+from tamis.indexing.format.group_bounds import GroupBounds
 from tamis.indexing.format.groups import MAX_GROUPS, no_groups
 from tamis.indexing.format.row_sql import (
     FILE,
@@ -80,6 +83,7 @@ def aggregate(
     num_records: Sequence[int | None],
     entries: Sequence[Entry],
     watch: Watch,
+    row_groups: Sequence[Sequence[int]] | None = None,
 ) -> RowStatistics:
     """Aggregate the rows of the listed files at these ordinals.
 
@@ -92,13 +96,14 @@ def aggregate(
         num_records: The number of rows of each of them; None: unknown.
         entries: What to record.
         watch: Shows the progress of a job.
+        row_groups: The number of rows of each row group of each of them. None: they are unknown.
 
     Raises:
         StatisticsIndexError: Spark cannot aggregate the rows.
     """
     if len(ordinals) == 0 or not entries:
         return RowStatistics(tuple(map(_nothing, entries)), (0.0,) * len(entries))
-    job = Job(spark, frame, keys, everything, ordinals, num_records, watch)
+    job = Job(spark, frame, keys, everything, ordinals, num_records, watch, row_groups)
     try:
         return job.run(entries)
     except StatisticsIndexError:
@@ -120,7 +125,10 @@ def _nothing(entry: Entry) -> Columns:
     if entry.is_aggregate:
         return Columns(groups=no_groups(entry, 0))
     if entry.kind == "bounds":
-        return unknown_bounds(entry, 0)
+        nothing = unknown_bounds(entry, 0)
+        return replace(
+            nothing, row_groups=GroupBounds(np.zeros(0, np.int64), nothing.columns or {})
+        )
     if entry.kind == "ndv":
         return SketchJobResult(entry, 0).finished([])
     return ValueJobResult(entry, 0).finished([])
@@ -141,6 +149,7 @@ class Job:
         ordinals: npt.NDArray[np.int64],
         num_records: Sequence[int | None] | None,
         watch: Watch,
+        row_groups: Sequence[Sequence[int]] | None = None,
     ) -> None:
         self.spark, self.frame, self.watch = spark, frame, watch
         self.is_counting = num_records is None
@@ -151,6 +160,7 @@ class Job:
         self.uris = [listed[i] for i in ordinals]
         self.sizes = keys.size.take(pa.array(ordinals)).to_pylist()
         self.mtimes = keys.mtime.take(pa.array(ordinals)).to_pylist()
+        self.row_groups = row_groups
 
     def run(self, entries: Sequence[Entry]) -> RowStatistics:
         parts: list[Columns] = [Columns()] * len(entries)
@@ -175,6 +185,8 @@ class Job:
         of_rows = {entry.kind for entry in entries}
         if of_rows & {"bounds", "bloom", "values"}:
             run_job(lambda entry: entry.kind == "bounds", of_bounds)
+        for i, found in self._row_groups(entries):
+            parts[i] = replace(parts[i], row_groups=found)
         if of_rows & {"bloom", "values"}:
             run_job(
                 lambda entry: entry.kind in ("bloom", "values"),
@@ -264,6 +276,68 @@ class Job:
                 places.append(place)
                 rows.append(row)
         return places, rows
+
+    # --- bounds of row groups ---------------------------------------------------------------------
+
+    def _row_groups(self, entries: Sequence[Entry]) -> Iterator[tuple[int, GroupBounds]]:
+        """Yield the bounds in row groups of the entries that have any.
+
+        The statistics of a file are those of its only row group.
+        """
+        wanted = [i for i, entry in enumerate(entries) if entry.bounds_row_groups]
+        if self.row_groups is None or not wanted:
+            return
+        chosen = [entries[i] for i in wanted]
+        counts = np.array([len(each) for each in self.row_groups], np.int64)
+        steps = {
+            place: found
+            for place, each in enumerate(self.row_groups)
+            if len(each) > 1
+            and sum(each) == self.records[place]
+            and (found := steps_of(each)) is not None
+        }
+        at = np.full(int(counts.sum()), -1, np.int64)
+        if not steps:
+            for i, entry in zip(wanted, chosen, strict=True):
+                nothing = unknown_bounds(entry, len(at)).columns
+                assert nothing is not None
+                yield i, GroupBounds(counts, nothing)
+            return
+        spelled = [(name, place) for place in steps for name in _spellings([self.uris[place]])]
+        places = ((place, i) for i, (_, place) in enumerate(spelled))
+        names = unambiguous([name for name, _ in spelled], places)
+        frame = self.spark.createDataFrame(
+            [(name, *steps[place]) for name, place in names.items()],
+            "file STRING, step BIGINT, begins ARRAY<INT>, boundaries ARRAY<BIGINT>",
+        )
+        group = place_sql("row_index", "step", "begins", "boundaries")
+        keys = [*FILE, "row_group"]
+        columns = [*keys, "count(*) AS n"]
+        for k, entry in enumerate(chosen):
+            columns += bounds_sql(k, entry)
+        if any(entry.type in TEXT for entry in chosen):
+            columns.append("collect_set(CAST(NULL AS INT)) AS nothing")  # as for files
+        with self.watch(f"aggregating the row groups of {len(steps)} files"):
+            table = self.spark.sql(
+                f"SELECT {', '.join(columns)} FROM (SELECT /*+ BROADCAST(steps) */ *, {group} AS "
+                f"row_group FROM {{rows}} JOIN {{steps}} AS steps USING (file)) "
+                f"GROUP BY {', '.join(keys)}",
+                rows=self.rows(chosen, [*steps], ["_metadata.row_index AS row_index"]),
+                steps=frame,
+            ).toArrow()
+        first = np.cumsum(counts) - counts
+        owner = self._owners(table)
+        numbers = table.column("row_group").to_numpy()
+        for row, (place, number, n) in enumerate(
+            zip(owner, numbers, table.column("n").to_numpy(), strict=True)
+        ):
+            # all rows of the row group, and of the file as it was listed
+            if place >= 0 and self.row_groups[place][number] == n:
+                at[first[place] + number] = row
+        for k, (i, entry) in enumerate(zip(wanted, chosen, strict=True)):
+            bounds = bounds_at(k, entry, table, at).columns
+            assert bounds is not None
+            yield i, GroupBounds(counts, bounds)
 
     # --- Bloom filters and value lists ------------------------------------------------------------
 
