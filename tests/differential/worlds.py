@@ -79,6 +79,15 @@ EXPRESSIONS = {
     "TIMESTAMP": ["hour({})", "date_format({}, 'E HH')"],
     "DOUBLE": ["signum({})", "{} * 2"],
 }
+#: Conditions of one call, by the type of the column.
+CONDITIONS = {
+    "STRING": ["{} LIKE '%b%'", "{} RLIKE '[0-9]'", "startswith({}, 'a')", "{} ILIKE 'B%'"],
+    "INT": ["CAST({} AS STRING) LIKE '%1%'"],
+    "BIGINT": ["hex({}) RLIKE 'A|1'"],
+    "DATE": ["date_format({}, 'E') LIKE 'S%'"],
+    "TIMESTAMP": ["date_format({}, 'HH') RLIKE '^0'"],
+    "DOUBLE": ["isnan({})"],
+}
 #: Differences of two columns, mostly of those that raise for no row.
 PAIRS = {
     "INT": ["try_subtract({}, {})", "CAST({} AS BIGINT) - {}"],
@@ -433,7 +442,15 @@ def _recorded(rng: random.Random, table: RandomTable, share: float) -> str:
         name, by = (leaf.sql.replace("`", "") for leaf in (one, other))
         if "." not in name and rng.random() < share / 12:
             columns.setdefault(name, []).append(f"bounds by {by}")
-    recorded = f"columns={columns!r}, expressions={expressions!r}"
+    predicates: dict[str, list[str]] = {}
+    names = [leaf.sql.replace("`", "") for leaf in leaves]
+    for leaf in leaves:
+        for text in CONDITIONS.get(leaf.kind.sql, []):
+            if rng.random() < share / 3:
+                columns_of_passing = rng.sample(names, min(len(names), rng.randint(0, 3)))
+                predicates[text.format(leaf.sql)] = columns_of_passing
+    listed = repr(predicates if rng.random() < 0.7 else [*predicates])
+    recorded = f"columns={columns!r}, expressions={expressions!r}, predicates={listed}"
     return recorded + (_aggregated(rng, table) if rng.random() < share else "")
 
 

@@ -35,7 +35,7 @@ COLUMN_FIELDS = (
 )  # fmt: skip
 TOTALS_FIELDS = ("files", "rows", "row_groups", "bytes", "unreadable")
 APPENDED_FIELDS = ("directory", "files", "row_groups", "data")
-PARQUET = re.compile(r"(files|rowgroups|recorded)\.stats|\d+\.(values|groups)")
+PARQUET = re.compile(r"(files|rowgroups|recorded|recordedgroups)\.stats|\d+\.(values|groups)")
 VERIFIED_WHOLE = re.compile(r"(checksums|recorded)\.json|\d+\.(bits|sketches|union)")
 SEGMENT_TIME = re.compile(r"_?(\d{8}T\d{12}Z)-[0-9a-f]{8}")
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -123,6 +126,32 @@ def test_damaged_bounds_keep_row_groups(spark: SparkSession, tmp_path: Path, dam
     scan = scan_of(spark, path, ERROR)
     assert scan["files_kept"] == 1  # known from other data
     assert scan["row_groups_kept"] > 3
+
+
+def test_recorded_bounds_are_those_of_the_row_groups(spark: SparkSession, path: str) -> None:
+    """Each row group has the bounds that its rows have, as docs/index_format.md describes them."""
+    (table,) = Path(path, "_tamis").glob("*/_recordedgroups.stats")
+    (listed,) = Path(path, "_tamis").glob("*/_recorded.json")
+    (files,) = Path(path, "_tamis").glob("*/_files.stats")
+    (groups,) = Path(path, "_tamis").glob("*/_rowgroups.stats")
+    entries = json.loads(listed.read_text())["entries"]
+    numbers = {each["name"]: number for number, each in enumerate(entries)}
+    names = [unquote(each) for each in pq.read_table(files)["name"].to_pylist()]
+    owners = pq.read_table(groups)["file"].to_pylist()
+    recorded = pq.read_table(table)
+    places = [owners[:row].count(owners[row]) for row in range(len(owners))]
+    for row, (owner, place) in enumerate(zip(owners, places, strict=True)):
+        rows = pq.ParquetFile(Path(path, names[owner])).read_row_group(place).to_pylist()
+        truths = [None if r["payload"] is None else " error" in r["payload"] for r in rows]
+        levels = [r["level"] for r, is_true in zip(rows, truths, strict=True) if is_true]
+        known = [each for each in truths if each is not None]
+        condition, level = numbers[ERROR], numbers[f"IF({ERROR}, level, NULL)"]
+        cells = {name: recorded[name][row].as_py() for name in recorded.column_names}
+        assert cells[f"{condition}.null_count"] == truths.count(None)
+        assert (cells[f"{condition}.min"], cells[f"{condition}.max"]) == (min(known), max(known))
+        assert cells[f"{level}.null_count"] == len(rows) - len(levels)
+        assert cells[f"{level}.min"] == min(levels, default=None)
+        assert cells[f"{level}.max"] == max(levels, default=None)
 
 
 @settings(max_examples=200, deadline=None)

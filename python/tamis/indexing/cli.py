@@ -81,8 +81,9 @@ Predicates = Annotated[
     typer.Option(
         "--predicate",
         metavar="SQL",
-        help="Record whether no row, some or all rows of each file satisfy this condition, such "
-        "as a LIKE; repeatable.",
+        help="Record whether no row, some or all rows of each file and row group satisfy this "
+        "condition, such as a LIKE, and in the rows that pass the bounds of the columns by which "
+        "the table is clustered; repeatable.",
     ),
 ]
 Aggregates = Annotated[

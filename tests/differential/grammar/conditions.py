@@ -7,7 +7,7 @@ from tests.differential.grammar.scope import Columns, kin_of
 from tests.differential.random_predicates import conjunction, edge_predicate, predicate
 from tests.differential.random_tables import RandomTable
 from tests.differential.tree import Items, Node, Tree, node
-from tests.differential.worlds import EXPRESSIONS
+from tests.differential.worlds import CONDITIONS, EXPRESSIONS
 
 #: Predicates over a value that no rule of tamis covers, by the family of the value.
 COMPUTED = {
@@ -204,6 +204,11 @@ class Conditions(Expressions):
                      for t in EXPRESSIONS.get(leaf.kind.sql, [])]  # fmt: skip
             if texts:
                 text = self.computed(self.rng.choice(texts), table)
+        elif self.chance(0.15):
+            recorded = [t.format(leaf.sql) for leaf in table.leaves
+                        for t in CONDITIONS.get(leaf.kind.sql, [])]  # fmt: skip
+            if recorded:
+                text = f"{self.rng.choice(recorded)} AND {predicate(self.rng, table)}"
         return node("pred", f"({text})")
 
     def computed(self, value: str, table: RandomTable) -> str:

@@ -1,0 +1,225 @@
+"""Files that bounds of passing rows rule out hold no row of the scan, and prove no conjunct."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tamis.evaluation.domain.bounds import Bounds
+from tamis.evaluation.statistics import Passing, Recorded, Statistics
+from tamis.expr.nodes import (
+    And,
+    Call,
+    Column,
+    Compare,
+    Comparison,
+    Expr,
+    IsNull,
+    Literal,
+    Not,
+    Opaque,
+    Or,
+)
+from tamis.expr.types import BOOLEAN, DOUBLE, INTEGER
+from tamis.files.bounds import column_bounds
+from tamis.files.segments import Segment
+from tamis.plan.joins.key_ranges import key_ranges
+from tamis.plan.passing_rows import passing_segments
+from tamis.plan.scan_decision import decide
+
+A, B, D = Column(("a",), INTEGER), Column(("b",), INTEGER), Column(("d",), DOUBLE)
+Row = dict[str, Any]
+#: Conditions that statistics of columns say nothing about; the value of each is in the row.
+FIRST = Call("Contains", (), (), BOOLEAN, key="first")
+SECOND = Opaque("second", key="second")
+OF_KEY = {"first": FIRST, "second": SECOND}
+
+
+def of_row(expr: Expr, row: Row) -> bool | None:
+    match expr:
+        case Call(key=str(key)) | Opaque(key=str(key)):
+            value: bool | None = row[key]
+            return value
+        case And(parts=parts) | Or(parts=parts):
+            absorbing = isinstance(expr, Or)
+            values = [of_row(part, row) for part in parts]
+            if absorbing in values:
+                return absorbing
+            return None if None in values else not absorbing
+        case Not(child=child):
+            value = of_row(child, row)
+            return None if value is None else not value
+        case IsNull(child=Column(path=(name,))):
+            return row[name] is None
+        case Compare(op=op, left=Column(path=(name,)), right=Literal(value=other)):
+            cell = row[name]
+            assert isinstance(other, int | float)
+            if cell is None:
+                return None
+            # NaN equals itself and is the greatest value
+            left, right = ((each != each, 0.0 if each != each else each) for each in (cell, other))
+            of: dict[Comparison, Callable[[Any, Any], bool]] = {
+                Comparison.EQUAL: lambda x, y: x == y,
+                Comparison.LESS: lambda x, y: x < y,
+                Comparison.GREATER_EQUAL: lambda x, y: x >= y,
+            }
+            return of[op](left, right)
+    raise AssertionError(expr)
+
+
+def bounds_of(column: Column, files: list[list[Row]], passes: Callable[[Row], bool]) -> Bounds:
+    """Return the bounds of IF(condition, column, NULL)."""
+    (name,) = column.path
+    cells = [[row[name] if passes(row) else None for row in rows] for rows in files]
+    ordinary = [[each for each in cell if each is not None and each == each] for cell in cells]
+    kind = pa.float64() if column.type == DOUBLE else pa.int32()
+    nans = [sum(each is not None and each != each for each in cell) for cell in cells]
+    return column_bounds(
+        column.type,
+        pa.array([min(each, default=None) for each in ordinary], kind),
+        pa.array([max(each, default=None) for each in ordinary], kind),
+        pa.array([cell.count(None) for cell in cells], pa.int64()),
+        pa.array(nans, pa.int64()) if column.type == DOUBLE else None,
+        pa.array([len(rows) for rows in files], pa.int64()),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Files(Statistics):
+    files: list[list[Row]]
+    recorded: frozenset[tuple[str, str]]
+
+    @property
+    def num_containers(self) -> int:
+        return len(self.files)
+
+    def bounds(self, column: Column) -> Bounds:
+        return bounds_of(column, self.files, lambda row: True)
+
+    def expression(self, key: Recorded) -> Bounds | None:
+        if not isinstance(key, Passing) or (key.condition, key.column.path[0]) not in self.recorded:
+            return None
+        condition = key.condition
+        return bounds_of(key.column, self.files, lambda row: row[condition] is True)
+
+
+def numbers() -> st.SearchStrategy[int | None]:
+    return st.one_of(st.integers(0, 9), st.none())
+
+
+def rows() -> st.SearchStrategy[Row]:
+    truths = st.sampled_from([True, False, None])
+    doubles = st.sampled_from([None, float("nan"), -0.0, 0.0, 1.5, 7.0, float("inf")])
+    return st.fixed_dictionaries(
+        {"a": numbers(), "b": numbers(), "d": doubles, "first": truths, "second": truths}
+    )
+
+
+@st.composite
+def conjuncts(draw: st.DrawFn) -> Expr:
+    if draw(st.integers(0, 2)) == 0:
+        condition: Expr = draw(st.sampled_from([FIRST, SECOND]))
+        return Not(condition) if draw(st.integers(0, 4)) == 0 else condition
+    column = draw(st.sampled_from([A, A, B, D]))
+    value = draw(st.sampled_from([0.0, 1.5, float("nan")]) if column is D else st.integers(-1, 10))
+    ops = [Comparison.EQUAL, Comparison.LESS, Comparison.GREATER_EQUAL]
+    expr: Expr = Compare(draw(st.sampled_from(ops)), column, Literal(value, column.type))
+    wrap = draw(st.integers(0, 6))
+    if wrap == 0:
+        return IsNull(column)
+    if wrap == 1:
+        return Not(expr)
+    if wrap in (2, 3):
+        return (Or, And)[wrap - 2]((expr, draw(conjuncts())))
+    return expr
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> tuple[Files, list[Expr]]:
+    files = draw(st.lists(st.lists(rows(), max_size=5), min_size=1, max_size=5))
+    pairs = st.tuples(st.sampled_from([*OF_KEY]), st.sampled_from(["a", "b", "d"]))
+    predicates = draw(st.lists(conjuncts(), min_size=1, max_size=4))
+    return Files(files, draw(st.frozensets(pairs))), predicates
+
+
+def passing(rows: list[Row], predicates: list[Expr]) -> list[Row]:
+    return [row for row in rows if all(of_row(each, row) is True for each in predicates)]
+
+
+@settings(max_examples=800, deadline=None)
+@given(questions())
+def test_decision_holds_for_every_row(question: tuple[Files, list[Expr]]) -> None:
+    files, predicates = question
+    count = len(files.files)
+    decision = decide(predicates, [Segment(slice(0, count), files)], count)
+    for kept, file in zip(decision.kept.tolist(), files.files, strict=True):
+        assert kept or not passing(file, predicates), (file, predicates)
+        for predicate, outcome in zip(predicates, decision.conjuncts, strict=True):
+            if kept and str(outcome.pushdown) == "exact":
+                assert all(of_row(predicate, row) is True for row in file), (file, predicate)
+
+
+@settings(max_examples=400, deadline=None)
+@given(questions())
+def test_key_ranges_hold_the_keys_of_passing_rows(question: tuple[Files, list[Expr]]) -> None:
+    files, predicates = question
+    segments = [Segment(slice(0, len(files.files)), files)]
+    kept = np.ones(len(files.files), np.bool_)
+    ranges = key_ranges(A, predicates, passing_segments(predicates, segments), kept)
+    if ranges is None:
+        return
+    for file in files.files:
+        for row in passing(file, predicates):
+            key = row["a"]
+            assert key is None or any(
+                (each.lower is None or each.lower <= key)  # type: ignore[operator]
+                and (each.upper is None or key <= each.upper)  # type: ignore[operator]
+                for each in ranges
+            ), (row, predicates, ranges)
+
+
+def row(first: bool | None, a: int | None, **more: Any) -> Row:
+    return {"first": first, "second": None, "a": a, "b": 0, "d": None, **more}
+
+
+def below(value: int) -> Expr:
+    return Compare(Comparison.LESS, A, Literal(value, INTEGER))
+
+
+#: In this file, rows that pass `first` have a = 5 and 6, the others 0, 9 and NULL.
+ONE = [row(True, 5), row(True, 6), row(False, 0), row(False, 9), row(None, 1), row(False, None)]
+CASES: list[tuple[list[Expr], bool]] = [
+    ([FIRST, below(5)], False),
+    ([FIRST, below(6)], True),
+    ([below(5)], True),
+    ([And((FIRST, below(5)))], False),
+    ([Or((FIRST, IsNull(B))), below(5)], True),
+    ([Not(FIRST), below(5)], True),
+    ([SECOND, below(5)], True),
+    ([FIRST, Not(below(7))], False),
+    ([FIRST, SECOND, below(5)], False),
+]
+
+
+def test_bounds_of_passing_rows_rule_out_files() -> None:
+    known, unknown = frozenset({("first", "a")}), frozenset({("first", "b")})
+    for predicates, kept in CASES:
+        for recorded, expected in ((known, kept), (unknown, True)):
+            files = Files([ONE], recorded)
+            found = decide(predicates, [Segment(slice(0, 1), files)], 1)
+            assert found.kept.tolist() == [expected], (predicates, recorded)
+
+
+def test_no_conjunct_is_proven_by_passing_rows() -> None:
+    """All rows that pass have a < 7, and others do not."""
+    found = decide(
+        [FIRST, below(7)], [Segment(slice(0, 1), Files([ONE], frozenset({("first", "a")})))], 1
+    )
+    assert [str(each.pushdown) for each in found.conjuncts] != ["exact", "exact"]
+    assert str(found.conjuncts[1].pushdown) == "inexact"
