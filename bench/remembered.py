@@ -2,10 +2,12 @@
 
     python -m bench.remembered [--rows 10000000] [--files 300] [--rounds 7]
 
-Prints two tables. The first compares the time of a scan that learns with one that does not; the
+Prints three tables. The first compares the time of a scan that learns with one that does not; the
 runs alternate. CPU time includes what is learnt and stored after the query. No scan finds anything
 to remember, because each round has a predicate of its own.
 The second counts the files that the first and the second run of a query open (see bench.opened).
+The third counts the files and row groups that queries read of a log with several row groups in each
+file, with an index of footers, and after `add(predicates=…)`. Answers are compared.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
+import tamis
 from bench.cpu import cpu_seconds
 from bench.opened import Opened
 from bench.session import jvm, session
@@ -27,8 +30,18 @@ if TYPE_CHECKING:
 REMEMBER = "spark.tamis.remember.enabled"
 
 
-def write_log(spark: SparkSession, path: str, rows: int, files: int) -> None:
-    """Write a log in the order of time: rare words are anywhere, an incident is in one stretch."""
+def write_log(
+    spark: SparkSession, path: str, rows: int, files: int, row_group: int | None = None
+) -> None:
+    """Write a log in the order of time: rare words are anywhere, an incident is in one stretch.
+
+    Args:
+        spark: The session.
+        path: The directory.
+        rows: The number of rows.
+        files: The number of files.
+        row_group: Bytes of a row group; None: Spark's default.
+    """
     incident = f"id BETWEEN {rows // 2} AND {rows // 2 + rows // files}"
     spark.range(0, rows, 1, files).selectExpr(
         "timestamp_seconds(1700000000 + id DIV 100) AS ts",
@@ -37,7 +50,9 @@ def write_log(spark: SparkSession, path: str, rows: int, files: int) -> None:
         " hex(xxhash64(id)), IF(pmod(hash(id, 1), 1000) = 0, ' 500 error', ' 200 ok'),"
         f" IF({incident} AND id % 50 = 0, ' upstream timeout', ''),"
         f" IF(id % {rows // 5 + 1} = 77, ' kernel panic', '')) AS payload",
-    ).write.parquet(path)
+    ).write.options(**({} if row_group is None else {"parquet.block.size": row_group})).parquet(
+        path
+    )
 
 
 def seconds_of(spark: SparkSession, path: str, predicate: str) -> float:
@@ -100,6 +115,42 @@ def savings(spark: SparkSession, path: str) -> None:
         print(f"{predicate}\t{first:.3f} s\t{second:.3f} s\t{all_files}\t{some}")
 
 
+def on_demand(spark: SparkSession, path: str) -> None:
+    """Print the files and row groups that queries read before and after conditions are recorded."""
+    timeout, panic = "payload LIKE '%upstream timeout%'", "payload LIKE '%kernel panic%'"
+    conditions = (
+        timeout,
+        panic,
+        f"{panic} AND host < 100",
+        f"{timeout} AND payload LIKE '%500 error%'",
+        f"{panic} AND ts < TIMESTAMP '2023-11-14 22:30:00Z'",
+        f"{timeout} AND host = 7",
+    )
+    spark.conf.set(REMEMBER, "false")
+    spark.read.parquet(path).createOrReplaceTempView("log")
+    index = tamis.index(spark, path).build()
+
+    def counted(condition: str) -> tuple[object, str]:
+        query = f"SELECT count(*), sum(host) FROM log WHERE {condition}"
+        answer = [tuple(row) for row in spark.sql(query).collect()]
+        scans = tamis.explain(spark.sql(query)).to_dict()["scans"]
+        scan = scans[0] if scans else {"files_kept": 0, "row_groups_kept": 0}
+        return answer, f"{scan['files_kept']} / {scan['row_groups_kept'] or 0}"
+
+    before = {each: counted(each) for each in conditions}
+    started = time.perf_counter()
+    index.add(predicates={timeout: ["ts", "host"], panic: ["ts", "host"]})
+    took = time.perf_counter() - started
+    totals = index.describe().pointer.totals
+    print(f"{totals.files} files, {totals.row_groups} row groups; recorded in {took:.1f} s")
+    print("predicate\tfiles / row groups with footers\tafter add(predicates=…)")
+    for condition, (answer, footers) in before.items():
+        again, recorded = counted(condition)
+        assert again == answer, condition
+        print(f"{condition}\t{footers}\t{recorded}")
+    spark.conf.set(REMEMBER, "true")
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
@@ -117,6 +168,9 @@ def main() -> None:
         time.sleep(3)  # files that are too young are not learnt about
         costs(spark, path, arguments.rounds)
         savings(spark, path)
+        grouped = f"{folder}/grouped"
+        write_log(spark, grouped, arguments.rows, max(1, arguments.files // 10), 1 << 20)
+        on_demand(spark, grouped)
         spark.stop()
 
 
