@@ -130,10 +130,11 @@ def test_damaged_bounds_keep_row_groups(spark: SparkSession, tmp_path: Path, dam
 
 def test_recorded_bounds_are_those_of_the_row_groups(spark: SparkSession, path: str) -> None:
     """Each row group has the bounds that its rows have, as docs/index_format.md describes them."""
-    (table,) = Path(path, "_tamis").glob("*/_recordedgroups.stats")
-    (listed,) = Path(path, "_tamis").glob("*/_recorded.json")
-    (files,) = Path(path, "_tamis").glob("*/_files.stats")
-    (groups,) = Path(path, "_tamis").glob("*/_rowgroups.stats")
+    current = max(Path(path, "_tamis").glob("*/_recordedgroups.stats")).parent  # older ones stay
+    listed, table, files, groups = (
+        current / f"_{name}"
+        for name in ("recorded.json", "recordedgroups.stats", "files.stats", "rowgroups.stats")
+    )
     entries = json.loads(listed.read_text())["entries"]
     numbers = {each["name"]: number for number, each in enumerate(entries)}
     names = [unquote(each) for each in pq.read_table(files)["name"].to_pylist()]
