@@ -285,6 +285,17 @@ def _required_shim(spark: SparkSession) -> Any:
     raise StatisticsIndexError(WITHOUT_TAMIS)
 
 
+def with_unscaled(
+    spark: SparkSession, rows: DataFrame, types: Mapping[int, str]
+) -> DataFrame:
+    """Return rows with the unscaled values `u<k>` of decimals `v<k>`, whose types are given."""
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    if not types:
+        return rows
+    return DataFrame(_required_shim(spark).withUnscaled(rows._jdf, dict(types)), spark)
+
+
 def storage_settings(spark: SparkSession) -> dict[str, str]:
     """Return the settings `fs.*` of a session, including those in the files of Hadoop."""
     shim = shim_of(spark)

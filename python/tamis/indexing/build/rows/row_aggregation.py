@@ -28,7 +28,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError
+from tamis.indexing.build.listing import with_unscaled
 from tamis.indexing.build.rows.group_job_result import GroupJobResult
+from tamis.indexing.build.rows.long_sums import are_incomplete, as_decimals, is_decimal_sum
 from tamis.indexing.build.rows.row_bounds import bounds_at, unknown_bounds
 from tamis.indexing.build.rows.row_group_places import place_sql, steps_of
 from tamis.indexing.build.rows.sketch_job_result import SketchJobResult
@@ -359,9 +361,11 @@ class Job:
         empty = np.flatnonzero(self.records == 0).tolist()
         return iter([each.finished(empty) for each in gathered])
 
-    def _rows_at(self, places: Sequence[int], entries: Sequence[Entry]) -> DataFrame:
+    def _rows_at(
+        self, places: Sequence[int], entries: Sequence[Entry], more: Sequence[str] = ()
+    ) -> DataFrame:
         whole = len(places) == len(self.uris) and (self.records >= 0).all()
-        return self.rows(entries, None if whole else places)
+        return self.rows(entries, None if whole else places, more)
 
     def _batches(self, most: Sequence[int], limit: int) -> Iterator[list[int]]:
         """Yield the places of as many files at a time as have groups that can be collected.
@@ -389,19 +393,44 @@ class Job:
     def _groups(self, entries: Sequence[Entry]) -> Iterator[Columns]:
         """Return the aggregates of each entry. All have the same columns `by`."""
         gathered = [GroupJobResult(entry, len(self.uris)) for entry in entries]
-        by = group_columns(entries[0])
         for places in self._batches([MAX_GROUPS + 1], _MAX_GROUPS):
-            whole = len(places) == len(self.uris) and (self.records >= 0).all()
             with self.watch(f"aggregating the groups of {len(places)} files"):
-                table = self.sql(
-                    groups_sql(entries), self.rows(entries, None if whole else places, by)
-                )
-            table = table.sort_by("place")
+                table = self._groups_at(places, entries, as_longs=True)
+            again = [k for k, entry in enumerate(entries) if are_incomplete(k, entry, table)]
+            for k, entry in enumerate(entries):
+                if entry.kind == "sum" and k not in again:
+                    table = as_decimals(k, entry, table)
             owner = self._owners(table)
             for k, each in enumerate(gathered):
-                each.add(k, table, owner)
+                if k not in again:
+                    each.add(k, table, owner)
+            if not again:
+                continue
+            with self.watch(f"adding up long decimals of {len(places)} files"):
+                table = self._groups_at(places, [entries[k] for k in again], as_longs=False)
+            owner = self._owners(table)
+            for number, k in enumerate(again):
+                gathered[k].add(number, table, owner)
         empty = np.flatnonzero(self.records == 0).tolist()
         return iter([each.finished(empty) for each in gathered])
+
+    def _groups_at(
+        self, places: Sequence[int], entries: Sequence[Entry], as_longs: bool
+    ) -> pa.Table:
+        """Return the aggregates of the groups of some files, the groups of a file in order."""
+        # aggregates of the same value share it, so that it is computed once in each row
+        first: dict[tuple[object, ...], int] = {}
+        valued: list[Entry] = []
+        for entry in entries:
+            if first.setdefault((entry.sql, entry.guards), len(valued)) == len(valued):
+                valued.append(entry)
+        sources = [first[entry.sql, entry.guards] for entry in entries]
+        rows = self._rows_at(places, valued, group_columns(entries[0]))
+        if as_longs:
+            summed = zip(sources, entries, strict=True)
+            types = {k: entry.type for k, entry in summed if is_decimal_sum(entry)}
+            rows = with_unscaled(self.spark, rows, types)
+        return self.sql(groups_sql(entries, sources, as_longs), rows).sort_by("place")
 
     def _owners(self, table: pa.Table) -> npt.NDArray[np.int64]:
         """Return, for each group, the place of its file if Spark read it as listed; else -1."""

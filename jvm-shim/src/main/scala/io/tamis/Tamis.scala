@@ -1,7 +1,7 @@
 package io.tamis
 
 import io.tamis.bridge.{PlannerClient, SidecarSupervisor, StartWait, Warnings}
-import io.tamis.formats.IndexedFiles
+import io.tamis.formats.{IndexedFiles, UnscaledColumns}
 import io.tamis.formats.delta.DeltaFiles
 import io.tamis.formats.iceberg.IcebergRelation
 import io.tamis.functions.QueryFunction
@@ -13,11 +13,14 @@ import io.tamis.report.{Audit, Layouts, ScanHistory, ScanReport}
 import io.tamis.wire.{Json, Messages, PredicateParser, UserFunction, WaitingFilesRequest}
 import java.nio.file.Paths
 
+import scala.jdk.CollectionConverters._
+
 import org.apache.spark.sql.{Dataset, Row, SparkSession}
 import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.python.UserDefinedPythonFunction
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.DataType
 
 /** The entry points that the Python package calls in the driver. Arguments and results are strings,
   * and structured results are JSON.
@@ -135,6 +138,17 @@ object Tamis {
       IndexedFiles.of(planned, name).rows(asLines, skipsUnreadable)
     )
   }
+
+  /** The rows of a query with the unscaled values `u<k>` of decimals `v<k>`: see UnscaledColumns.
+    *
+    * @param types
+    *   the expected type of `v<k>`, by k
+    */
+  def withUnscaled(rows: Dataset[_], types: java.util.Map[Integer, String]): Dataset[Row] =
+    UnscaledColumns.added(
+      rows,
+      types.asScala.toSeq.map { case (k, t) => (s"u$k", s"v$k", DataType.fromDDL(t)) }
+    )
 
   /** How many files wait for an automatic index; null if that is not known. */
   def waitingFiles(session: SparkSession, root: String, location: String): Integer = {
