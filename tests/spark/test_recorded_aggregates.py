@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import shutil
 from collections.abc import Callable
-from decimal import Decimal
+from decimal import Context, Decimal, localcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,10 @@ import pytest
 
 import tamis
 from tamis.errors import StatisticsIndexError
+from tamis.indexing.build.rows import row_aggregation
+from tamis.indexing.format.row_statistics import load, recording_of
+from tamis.indexing.format.store import Store
+from tests.indexing.local import uri_of
 from tests.spark.conftest import kept, read_parquet, scans
 
 if TYPE_CHECKING:
@@ -506,3 +511,62 @@ def test_goal_of_a_table_without_recorded_aggregates(table: Table) -> None:
     table.view()
     (scan,) = scans(table.spark.sql("SELECT g, sum(a) FROM t GROUP BY g"))
     assert not scan.get("goals")
+
+
+# --- how sums are recorded ----------------------------------------------------------------------
+
+
+def drawn(rng: random.Random, digits: int, widest: int) -> int | None:
+    """Return an unscaled value of a decimal; None is NULL."""
+    most = 10 ** rng.randint(1, min(digits, widest)) - 1
+    return rng.choice([None, 0, most, -most, rng.randint(-most, most), rng.randint(0, most)])
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("widest", [9, 38])
+def test_sums_as_longs_equal_those_as_decimals(
+    table: Table, monkeypatch: pytest.MonkeyPatch, seed: int, widest: int
+) -> None:
+    """widest: the most digits of a value. Sums of values of 38 digits do not fit a LONG."""
+    rng = random.Random(seed)
+    kinds = [(9, 2), (15, 2), (18, 5), (25, 0), (38, 10), (7, 7)]
+    for name in ("one", "two", "three"):
+        rows = rng.choice([1, 7, 60])
+        columns = {"g": longs(*(rng.choice([None, 1, 2]) for _ in range(rows)))}
+        columns["l"] = longs(*(rng.choice([None, 2**62, -(2**62), 5]) for _ in range(rows)))
+        for i, (digits, scale) in enumerate(kinds):
+            with localcontext(Context(prec=38)):
+                values = [drawn(rng, digits, widest) for _ in range(rows)]
+                scaled = [None if v is None else Decimal(v).scaleb(-scale) for v in values]
+            columns[f"c{i}"] = pa.array(scaled, pa.decimal128(digits, scale))
+        table.write(name, **columns)
+    names = [f"c{i}" for i in range(len(kinds))]
+    table.spark.conf.set("spark.sql.ansi.enabled", "false")
+    aggregates = [f"sum({name})" for name in [*names, "l"]]
+    aggregates += [f"sum({rng.choice(names)} * (1 - {rng.choice(names)}))" for _ in range(4)]
+    aggregates += [f"sum({rng.choice(names)} - {rng.choice(names)})" for _ in range(4)]
+    aggregates += [f"count({names[0]})", f"min({names[0]})", "count(*)"]
+    recorded = []
+    again = row_aggregation.are_incomplete
+    for always in (False, True):
+        monkeypatch.setattr(
+            row_aggregation,
+            "are_incomplete",
+            lambda k, entry, found, always=always: (
+                (always and entry.kind == "sum") or again(k, entry, found)
+            ),
+        )
+        table.index.build(aggregates=list(dict.fromkeys(aggregates)), by=["g"])
+        store = Store.at(uri_of(table.path), None, {})
+        pointer = store.pointer()
+        recording = recording_of(store, pointer)
+        assert recording is not None
+        recorded.append(
+            [
+                (entry.name, groups.sizes.tolist(), groups.table.to_pylist())
+                for k, entry in enumerate(recording.entries)
+                if (groups := load(store, pointer, k, entry).groups) is not None
+            ]
+        )
+    assert recorded[0] == recorded[1]
+    assert len(recorded[0]) > 12

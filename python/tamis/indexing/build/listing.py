@@ -285,9 +285,7 @@ def _required_shim(spark: SparkSession) -> Any:
     raise StatisticsIndexError(WITHOUT_TAMIS)
 
 
-def with_unscaled(
-    spark: SparkSession, rows: DataFrame, types: Mapping[int, str]
-) -> DataFrame:
+def with_unscaled(spark: SparkSession, rows: DataFrame, types: Mapping[int, str]) -> DataFrame:
     """Return rows with the unscaled values `u<k>` of decimals `v<k>`, whose types are given."""
     from pyspark.sql.classic.dataframe import DataFrame
 

@@ -50,9 +50,7 @@ def are_incomplete(k: int, entry: Entry, table: pa.Table) -> bool:
     has_unknown = pc.any(pc.equal(table.column(f"least{k}"), _UNKNOWN)).as_py()
     # A sum that left the range of LONG is NULL, in whatever order Spark added the values, because
     # all of them have the same sign.
-    return has_unknown is True or any(
-        table.column(f"{sign}{k}").null_count for sign in _SIGNS
-    )
+    return has_unknown is True or any(table.column(f"{sign}{k}").null_count for sign in _SIGNS)
 
 
 def as_decimals(k: int, entry: Entry, table: pa.Table) -> pa.Table:
