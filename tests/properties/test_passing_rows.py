@@ -19,6 +19,7 @@ from tamis.expr.nodes import (
     Column,
     Compare,
     Comparison,
+    Evaluated,
     Expr,
     IsNull,
     Literal,
@@ -26,6 +27,7 @@ from tamis.expr.nodes import (
     Opaque,
     Or,
 )
+from tamis.expr.outcomes import Outcome, Outcomes
 from tamis.expr.types import BOOLEAN, DOUBLE, INTEGER
 from tamis.files.bounds import column_bounds
 from tamis.files.segments import Segment
@@ -192,6 +194,12 @@ def below(value: int) -> Expr:
     return Compare(Comparison.LESS, A, Literal(value, INTEGER))
 
 
+#: Of no value is it known what the condition is.
+EVALUATED = Evaluated(
+    FIRST,
+    B,
+    Outcomes(INTEGER, np.array([], np.int64), np.array([], np.uint8), Outcome.NOT_EVALUATED),
+)
 #: In this file, rows that pass `first` have a = 5 and 6, the others 0, 9 and NULL.
 ONE = [row(True, 5), row(True, 6), row(False, 0), row(False, 9), row(None, 1), row(False, None)]
 CASES: list[tuple[list[Expr], bool]] = [
@@ -204,6 +212,10 @@ CASES: list[tuple[list[Expr], bool]] = [
     ([SECOND, below(5)], True),
     ([FIRST, Not(below(7))], False),
     ([FIRST, SECOND, below(5)], False),
+    # Spark has evaluated a condition for some values of a column
+    ([EVALUATED, below(5)], False),
+    ([EVALUATED, below(6)], True),
+    ([Not(EVALUATED), below(5)], True),
 ]
 
 

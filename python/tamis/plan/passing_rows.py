@@ -25,7 +25,7 @@ from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.interpreter import truth
 from tamis.evaluation.statistics import Members, Passing, Recorded, Statistics, Subject
 from tamis.evaluation.udf.declared_calls import relies_on_declaration
-from tamis.expr.nodes import And, Call, Column, Expr, Opaque, Subdivided, walk
+from tamis.expr.nodes import And, Call, Column, Evaluated, Expr, Opaque, Subdivided, walk
 from tamis.files.segments import Segment
 
 __all__ = ["PassingStatistics", "passing_segments", "rule_out_by_passing_rows"]
@@ -127,7 +127,7 @@ def _conditions(conjuncts: Iterable[Expr]) -> Iterator[str]:
         match conjunct:
             case And(parts=parts):
                 yield from _conditions(parts)
-            case Subdivided(predicate=predicate):
+            case Subdivided(predicate=predicate) | Evaluated(predicate=predicate):
                 yield from _conditions([predicate])
             case Call(key=str(key)) | Opaque(key=str(key)) if not relies_on_declaration(conjunct):
                 yield key
