@@ -5,8 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
 import pytest
 
+from tamis.expr.nodes import Column, Evaluated
+from tamis.expr.outcomes import Outcome, Outcomes
+from tamis.expr.types import DATE
 from tamis.plan.ranges import implied_ranges as plan
 from tamis.serve.process.handler import Handler
 from tamis.serve.scans.implied_ranges import found_ranges, ranges_of_residual
@@ -90,6 +94,13 @@ def test_ranges_of_a_scan_come_from_the_residual(pushdown: str, partition: str, 
         request_of(partition), conjuncts, [ConjunctAnswer(pushdown)], found_ranges(conjuncts)
     )
     assert len(ranges) == count
+
+
+def test_predicate_that_was_evaluated_implies_the_same_ranges() -> None:
+    (ruled,) = decode_conjuncts([IN_1995])
+    outcomes = Outcomes(DATE, np.array([], np.int64), np.array([], np.uint8), Outcome.NOT_EVALUATED)
+    evaluated = Evaluated(ruled, Column(("day",), DATE), outcomes)
+    assert found_ranges([evaluated]) == found_ranges([ruled]) != ()
 
 
 def test_failure_does_not_affect_the_decision(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 from tamis.classification.pushdown import Pushdown
 from tamis.expr.nodes import Column, Expr, walk
+from tamis.expr.rewrites import without_outcomes
 from tamis.plan.ranges import implied_ranges as plan
 from tamis.plan.reader_losses import loses_within
 from tamis.serve.scans.deep_recursion import DEEPEST, depth_of, with_room
@@ -44,7 +45,8 @@ def imply(text: str) -> str:
 def found_ranges(conjuncts: Sequence[Expr]) -> tuple[plan.ImpliedRange, ...]:
     """Return the ranges that all conjuncts together imply. Never raises."""
     try:
-        return plan.implied_ranges(conjuncts)
+        # what a predicate is for some values implies nothing about the others
+        return plan.implied_ranges([without_outcomes(each) for each in conjuncts])
     except Exception:  # implied ranges are optional, and must not fail the decision
         traceback.print_exc(file=sys.stderr)
         return ()
