@@ -90,7 +90,8 @@ def test_an_expression_over_a_renamed_column_is_described_as_unused(formats: Sta
     name = created(formats, "described", "iceberg")
     formats.index("build", name, columns={"key": "values"}, expressions=["soundex(s)"])
     formats.sql(f"ALTER TABLE {name} RENAME COLUMN s TO t")
-    assert found(formats, name, "soundex(t) = 'B000'").kept == [5]
+    query = f"SELECT * FROM {name} WHERE soundex(t) = 'B000'"
+    assert formats.same(query, **{"spark.tamis.evaluateValues.enabled": "false"}).kept == [5]
     assert found(formats, name, "key = 750").kept == [1]
     text = formats.index("describe", name).text
     assert (

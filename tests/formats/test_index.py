@@ -56,14 +56,16 @@ def test_bloom_filters_and_expressions_prune(formats: Statements, using: str) ->
     name = created(formats, "bloom", using)
     query = f"SELECT * FROM {name} WHERE key = 750"
     assert formats.same(query).kept == [5]
-    before = formats.same(f"SELECT * FROM {name} WHERE soundex(s) = 'B000'")
+    of_soundex = f"SELECT * FROM {name} WHERE SOUNDEX(S) = 'B000'"
+    no_values = {"spark.tamis.evaluateValues.enabled": "false"}
+    before = formats.same(of_soundex, **no_values)
     assert before.kept == [5]
     fixes = [(each["reason"] or {}).get("fix") or "" for each in before.scans[0]["conjuncts"]]
     assert [each for each in fixes if "tamis.index(spark, " in each and name in each], fixes
     text = formats.index("build", name, columns={"key": "bloom"}, expressions=["soundex(s)"]).text
     assert text == f"tamis.index(spark, '{name}')"
     assert formats.same(query).kept[0] <= 2
-    assert formats.same(f"SELECT * FROM {name} WHERE SOUNDEX(S) = 'B000'").kept == [2]
+    assert formats.same(of_soundex, **no_values).kept == [2]
     assert formats.same(f"SELECT * FROM {name} WHERE id + 1 > 450").kept == [1]
     assert formats.same(f"SELECT count(*), min(key), max(s) FROM {name}")
     described = formats.index("describe", name).text

@@ -109,7 +109,7 @@ HITS_AND_MISSES = [
     ("by_id", "id < 0", 0, 20, True),
     ("by_id", "id >= 0", 20, 20, True),
     ("by_id", "id <> 5", 20, 20, False),
-    ("by_id", "hash(k) % 3 = 1", 20, 20, False),
+    ("by_id", "hash(k, id) % 3 = 1", 20, 20, False),
     ("by_k", "id >= 800", 3, 15, True),
     ("by_k", "id >= 800 AND k + 1 > 0", 3, 15, True),
     ("by_k", "day >= DATE '1997-03-11'", 3, 15, True),
