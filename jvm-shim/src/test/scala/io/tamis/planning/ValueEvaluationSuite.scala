@@ -4,6 +4,7 @@ import io.tamis.planning.ValueEvaluation.{Outcome, Work}
 import io.tamis.wire.{Evaluable, ExpressionWriter}
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
@@ -33,6 +34,16 @@ class ValueEvaluationSuite extends munit.FunSuite {
       Seq(True, False, Null, NotEvaluated)
     )
     assertEquals(outcomes(IsNull(SoundEx(column(StringType))), Nil), Seq(True, NotEvaluated))
+  }
+
+  test("values are evaluated under the settings of the session") {
+    val conf = new SQLConf
+    conf.setConfString("spark.of.test", "yes")
+    val c = column(StringType)
+    val work =
+      new Work(Evaluable("key", EqualTo(OfSettings(c), Literal("yes")), c), Vector(text("x")))
+    ValueEvaluation.run(Seq(work), 20000, conf)
+    assertEquals(work.outcomes.head, True)
   }
 
   test("an error is an outcome of its own") {
@@ -77,4 +88,15 @@ final case class SettingOf(child: Expression) extends UnaryExpression with codeg
   override protected def nullSafeEval(input: Any): Any =
     UTF8String.fromString(SQLConf.get.getConfString(input.toString))
   override protected def withNewChildInternal(newChild: Expression): SettingOf = copy(newChild)
+}
+
+/** The value of a conf when it is evaluated. */
+private final case class OfSettings(child: Expression)
+    extends UnaryExpression
+    with CodegenFallback {
+  override def dataType: DataType = StringType
+  override protected def nullSafeEval(input: Any): Any =
+    UTF8String.fromString(SQLConf.get.getConfString("spark.of.test", "no"))
+  override protected def withNewChildInternal(newChild: Expression): OfSettings =
+    copy(child = newChild)
 }

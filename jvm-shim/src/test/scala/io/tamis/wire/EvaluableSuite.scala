@@ -1,6 +1,7 @@
 package io.tamis.wire
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
 import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.catalyst.expressions.xml.XPathString
 import org.apache.spark.sql.catalyst.util.CharVarcharCodegenUtils
@@ -30,6 +31,10 @@ class EvaluableSuite extends munit.FunSuite {
     accepted(Or(sounds(name), EqualTo(name, text("x"))))
     accepted(Like(name, text("%x%"), '\\'))
     accepted(GreaterThan(StringLPad(name, Literal(12), text("*")), text("x")))
+  }
+
+  test("functions of other packages are not evaluated") {
+    assertEquals(Evaluable.of(EqualTo(OfTests(name), text("x")), _ => Some("key")), None)
   }
 
   test("comparisons with constants are decided without evaluation") {
@@ -120,4 +125,11 @@ class EvaluableSuite extends munit.FunSuite {
 final case class OfOthers(child: Expression) extends UnaryExpression with Unevaluable {
   override def dataType: DataType = StringType
   override protected def withNewChildInternal(newChild: Expression): OfOthers = copy(newChild)
+}
+
+private final case class OfTests(child: Expression) extends UnaryExpression with CodegenFallback {
+  override def dataType: DataType = child.dataType
+  override protected def nullSafeEval(input: Any): Any = input
+  override protected def withNewChildInternal(newChild: Expression): OfTests =
+    copy(child = newChild)
 }
