@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Protocol, TypeAlias
 
@@ -21,6 +21,7 @@ __all__ = [
     "BlockStatistics",
     "GroupRows",
     "Grouped",
+    "LimitedStatistics",
     "Members",
     "Passing",
     "Recorded",
@@ -263,3 +264,36 @@ class SelectedStatistics(Statistics):
 
     def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
         return SelectedStatistics(self.whole, self.ordinals[ordinals])
+
+
+@dataclass(frozen=True, slots=True)
+class LimitedStatistics(Statistics):
+    """The same containers with less knowledge, or with only some of their rows.
+
+    Subclasses replace what they limit. Exact facts and groups may hold for all rows only, so they
+    are unknown here.
+    """
+
+    whole: Statistics
+
+    @property
+    def num_containers(self) -> int:
+        return self.whole.num_containers
+
+    def bounds(self, column: Column) -> Bounds:
+        return self.whole.bounds(column)
+
+    def expression(self, key: Recorded) -> Bounds | None:
+        return self.whole.expression(key)
+
+    def members(self, subject: Subject) -> Members | None:
+        return self.whole.members(subject)
+
+    def empty(self) -> Flags | None:
+        return self.whole.empty()
+
+    def slice(self, start: int, stop: int) -> Statistics:
+        return replace(self, whole=self.whole.slice(start, stop))
+
+    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
+        return replace(self, whole=self.whole.take(ordinals))

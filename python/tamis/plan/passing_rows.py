@@ -17,13 +17,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-import numpy.typing as npt
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.domain.exact_counts import Certain
 from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.interpreter import truth
-from tamis.evaluation.statistics import Members, Passing, Recorded, Statistics, Subject
+from tamis.evaluation.statistics import LimitedStatistics, Passing, Statistics
 from tamis.evaluation.udf.declared_calls import relies_on_declaration
 from tamis.expr.nodes import And, Call, Column, Evaluated, Expr, Opaque, Subdivided, walk
 from tamis.files.segments import Segment
@@ -32,7 +31,7 @@ __all__ = ["PassingStatistics", "passing_segments", "rule_out_by_passing_rows"]
 
 
 @dataclass(frozen=True, slots=True)
-class PassingStatistics(Statistics):
+class PassingStatistics(LimitedStatistics):
     """The statistics of containers without the rows that do not pass some conditions.
 
     - `conditions`: the keys of the conditions. A container may have rows that pass all of them, or
@@ -40,11 +39,6 @@ class PassingStatistics(Statistics):
     """
 
     conditions: tuple[str, ...]
-    whole: Statistics
-
-    @property
-    def num_containers(self) -> int:
-        return self.whole.num_containers
 
     def bounds(self, column: Column) -> Bounds:
         # The rows that pass all conditions are among those that pass one of them, and among all
@@ -57,23 +51,8 @@ class PassingStatistics(Statistics):
                 bounds = intersect(bounds, replace(limited, can_be_null=bounds.can_be_null))
         return bounds
 
-    def expression(self, key: Recorded) -> Bounds | None:
-        return self.whole.expression(key)
-
-    def members(self, subject: Subject) -> Members | None:
-        return self.whole.members(subject)
-
     def certain(self, column: Column) -> Certain:
-        return self.whole.certain(column)
-
-    def empty(self) -> Flags | None:
-        return self.whole.empty()
-
-    def slice(self, start: int, stop: int) -> Statistics:
-        return replace(self, whole=self.whole.slice(start, stop))
-
-    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
-        return replace(self, whole=self.whole.take(ordinals))
+        return self.whole.certain(column)  # of all rows, as counts are: see `passing_segments`
 
 
 def passing_segments(conjuncts: Sequence[Expr], segments: Sequence[Segment]) -> list[Segment]:
@@ -85,7 +64,7 @@ def passing_segments(conjuncts: Sequence[Expr], segments: Sequence[Segment]) -> 
     if not conditions:
         return list(segments)
     return [
-        Segment(each.ordinals, PassingStatistics(conditions, each.statistics)) for each in segments
+        Segment(each.ordinals, PassingStatistics(each.statistics, conditions)) for each in segments
     ]
 
 
@@ -110,7 +89,7 @@ def rule_out_by_passing_rows(
     if not known:
         return
     left = np.flatnonzero(survivors)
-    passing = PassingStatistics(known, statistics.take(left))
+    passing = PassingStatistics(statistics.take(left), known)
     alive = np.ones(len(left), np.bool_)
     for conjunct in conjuncts:
         # A row that the scan returns passes the conditions, and the conjunct is true for it. No row

@@ -8,11 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
-import numpy as np
-import numpy.typing as npt
-
-from tamis.evaluation.domain.bounds import NO, Bounds, Flags
-from tamis.evaluation.statistics import Members, Recorded, Statistics, Subject
+from tamis.evaluation.domain.bounds import NO, Bounds
+from tamis.evaluation.statistics import LimitedStatistics
 from tamis.expr.nodes import Column
 
 __all__ = ["SubsetStatistics"]
@@ -22,16 +19,11 @@ Rows: TypeAlias = Literal["can_be_null", "can_be_nan"]
 
 
 @dataclass(frozen=True, slots=True)
-class SubsetStatistics(Statistics):
+class SubsetStatistics(LimitedStatistics):
     """The statistics of containers without the rows in which a column is NULL, or NaN."""
 
     rows: Rows
     column: Column
-    whole: Statistics
-
-    @property
-    def num_containers(self) -> int:
-        return self.whole.num_containers
 
     def bounds(self, column: Column) -> Bounds:
         bounds = self.whole.bounds(column)
@@ -40,18 +32,3 @@ class SubsetStatistics(Statistics):
         if self.rows == "can_be_null":
             return replace(bounds, can_be_null=NO)
         return replace(bounds, can_be_nan=NO)
-
-    def expression(self, key: Recorded) -> Bounds | None:
-        return self.whole.expression(key)
-
-    def members(self, subject: Subject) -> Members | None:
-        return self.whole.members(subject)
-
-    def empty(self) -> Flags | None:
-        return self.whole.empty()
-
-    def slice(self, start: int, stop: int) -> Statistics:
-        return replace(self, whole=self.whole.slice(start, stop))
-
-    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
-        return replace(self, whole=self.whole.take(ordinals))

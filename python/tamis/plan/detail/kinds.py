@@ -14,16 +14,15 @@ out a file that none of the others does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import numpy.typing as npt
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.nodes.ranges import narrowed_conjuncts
-from tamis.evaluation.statistics import Members, Recorded, Statistics, Subject
-from tamis.expr.nodes import Column, Expr
+from tamis.evaluation.statistics import LimitedStatistics, Members, Recorded, Subject
+from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import without_outcomes
 from tamis.files.segments import Segment
 from tamis.plan.scan_decision import Order, narrow
@@ -78,7 +77,7 @@ def _ruled_out(
     kept = np.ones(files, np.bool_)
     order = Order(narrowed_conjuncts([conjunct]))
     for each in segments:
-        narrow(kept, Segment(each.ordinals, _Only(kinds, each.statistics)), order)
+        narrow(kept, Segment(each.ordinals, _Only(each.statistics, kinds)), order)
     return ~kept
 
 
@@ -92,18 +91,10 @@ def _empty(segments: Sequence[Segment], files: int) -> Flags:
 
 
 @dataclass(frozen=True, slots=True)
-class _Only(Statistics):
+class _Only(LimitedStatistics):
     """Statistics with only some of the recorded kinds."""
 
     kinds: frozenset[str]
-    whole: Statistics
-
-    @property
-    def num_containers(self) -> int:
-        return self.whole.num_containers
-
-    def bounds(self, column: Column) -> Bounds:
-        return self.whole.bounds(column)
 
     def expression(self, key: Recorded) -> Bounds | None:
         return self.whole.expression(key) if _EXPRESSION in self.kinds else None
@@ -113,12 +104,3 @@ class _Only(Statistics):
         parts = {} if members is None else members.parts()
         # At most one kind is left, because kinds are evaluated one at a time.
         return next((part for kind, part in parts.items() if kind in self.kinds), None)
-
-    def empty(self) -> Flags | None:
-        return self.whole.empty()
-
-    def slice(self, start: int, stop: int) -> Statistics:
-        return replace(self, whole=self.whole.slice(start, stop))
-
-    def take(self, ordinals: npt.NDArray[np.intp]) -> Statistics:
-        return replace(self, whole=self.whole.take(ordinals))

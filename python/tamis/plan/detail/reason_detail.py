@@ -82,7 +82,7 @@ def _reasons(conjunct: Expr, segments: Sequence[Segment], files: int) -> Iterato
     described = {"predicate": to_sql(conjunct), "column": dotted(column.path)}
     if column.type.is_floating:
         without = [
-            Segment(each.ordinals, SubsetStatistics("can_be_nan", column, each.statistics))
+            Segment(each.ordinals, SubsetStatistics(each.statistics, "can_be_nan", column))
             for each in segments
         ]
         others = _verdicts(conjunct, without, files)

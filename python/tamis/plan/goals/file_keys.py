@@ -76,7 +76,7 @@ def matching_files(
     if isinstance(key.expr, Column) and not file_keys.may_be[Group.NULL].any():
         column = key.expr
         segments = [
-            Segment(each.ordinals, SubsetStatistics("can_be_null", column, each.statistics))
+            Segment(each.ordinals, SubsetStatistics(each.statistics, "can_be_null", column))
             for each in segments
         ]
     return fully_matching(conjuncts, segments, kept)
