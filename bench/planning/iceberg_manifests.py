@@ -4,7 +4,7 @@ CPU time of all threads, in milliseconds. Every file has 16 columns with all met
 has 7,000 files.
 
 - `cold`: manifests are read and kept in the cache.
-- `cold, 1 manifest`: the same for a query of one of the partitions, each of which has a manifest.
+- `cold, 1 manifest`: the same for a query of one partition. Each partition has its own manifest.
   The others are not opened.
 - `no cache`: manifests are read.
 - `warm`: cached manifests are mapped, and a range over one column is evaluated.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,13 +24,19 @@ def confs_of_formats(folder: Path) -> dict[str, str]:
     }
 
 
+@contextmanager
+def spark_in(folder: Path, confs: Mapping[str, str], repository: Path) -> Iterator[Statements]:
+    """Start a Spark whose own files are in this folder."""
+    path = os.pathsep.join([str(repository / "python"), str(repository)])
+    environment = shell(folder, PYTHONPATH=path, XDG_DATA_HOME=str(folder / "data"))
+    with started(folder, confs, environment) as process:
+        yield Statements(process)
+
+
 @pytest.fixture(scope="session")
 def formats(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Iterator[Statements]:
     """A Spark with Delta and Iceberg, and an empty namespace `ice.db`."""
     folder = tmp_path_factory.mktemp("formats")
-    path = os.pathsep.join([str(repository / "python"), str(repository)])
-    environment = shell(folder, PYTHONPATH=path, XDG_DATA_HOME=str(folder / "data"))
-    with started(folder, confs_of_formats(folder), environment) as process:
-        statements = Statements(process)
+    with spark_in(folder, confs_of_formats(folder), repository) as statements:
         statements.sql("CREATE NAMESPACE ice.db")
         yield statements

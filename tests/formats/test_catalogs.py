@@ -6,17 +6,15 @@ depend on it.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from bench.packages import downloaded
-from tests.formats.conftest import confs_of_formats
+from tests.formats.conftest import confs_of_formats, spark_in
 from tests.formats.tables import only
-from tests.launch.processes import shell
-from tests.launch.statements import OFF, Statements, started
+from tests.launch.statements import OFF, Statements
 
 pytestmark = pytest.mark.spark
 
@@ -59,10 +57,8 @@ def confs_of_catalogs(folder: Path) -> dict[str, str]:
 def catalogs(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Iterator[Statements]:
     """A Spark with the catalogs."""
     folder = tmp_path_factory.mktemp("catalogs")
-    path = os.pathsep.join([str(repository / "python"), str(repository)])
-    environment = shell(folder, PYTHONPATH=path, XDG_DATA_HOME=str(folder / "data"))
-    with started(folder, confs_of_catalogs(folder), environment) as process:
-        yield Statements(process)
+    with spark_in(folder, confs_of_catalogs(folder), repository) as statements:
+        yield statements
 
 
 def table(catalogs: Statements, catalog: str, name: str) -> str:

@@ -58,7 +58,7 @@ class PassingStatistics(LimitedStatistics):
 def passing_segments(conjuncts: Sequence[Expr], segments: Sequence[Segment]) -> list[Segment]:
     """Return what is known of the rows that pass the conjuncts.
 
-    Counts are still those of all rows. So callers count rows only in files all of whose rows pass.
+    Counts are still those of all rows. So callers count rows only in files in which all rows pass.
     """
     conditions = tuple(dict.fromkeys(_conditions(conjuncts)))
     if not conditions:
@@ -92,8 +92,8 @@ def rule_out_by_passing_rows(
     passing = PassingStatistics(statistics.take(left), known)
     alive = np.ones(len(left), np.bool_)
     for conjunct in conjuncts:
-        # A row that the scan returns passes the conditions, and the conjunct is true for it. No row
-        # that passes the conditions makes the conjunct true here, so there is no such row.
+        # A row that the scan returns passes the conditions, and the conjunct is true for it. Where
+        # no row that passes the conditions makes the conjunct true, the scan returns no row.
         alive &= truth(conjunct, passing).can_be_true
         if not alive.any():
             break

@@ -16,8 +16,8 @@ __all__ = ["IcebergFilesAnswer", "IcebergFilesRequest", "read_iceberg_files_requ
 class IcebergFilesRequest(msgspec.Struct, frozen=True):
     """A request to write the data files of a snapshot as an Arrow file to `directory`.
 
-    - `conjuncts`: files of which no row satisfies all of these expression documents may be left
-      out.
+    - `conjuncts`: files may be left out if none of their rows satisfies all of these expression
+      documents.
     - `among`: locations of data manifests; files of others may be left out, too. Null: any.
     - `known`: the manifests of listings that the shim has, as in `IcebergSnapshot.manifests`.
     - `storage`: the Hadoop settings `fs.*` of the session. They may contain keys.

@@ -32,7 +32,7 @@ def answer_topk(goal: TopKGoal, context: GoalContext) -> GoalAnswer:
     kept, scan = context.decision.kept, context.scan
     keys = _keys(goal)
     name = to_sql(keys[0].expr)
-    # Only rows that pass matter. Rows are counted only in files all of whose rows pass.
+    # Only rows that pass matter. Rows are counted only in files in which all pass.
     passing = passing_segments(context.conjuncts, scan.segments)
 
     def key_of(key: SortKey, files: Flags) -> KeyOfFiles | None:

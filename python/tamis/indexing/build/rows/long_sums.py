@@ -1,7 +1,7 @@
 """Sums of decimals and whole numbers, which Spark adds up as LONG.
 
-Spark's sum of DECIMAL(12, 2) is a DECIMAL(22, 2), of which it reads and writes 16 bytes for every
-row. The unscaled values are LONG, and so is almost every sum of them:
+Spark's sum of DECIMAL(12, 2) is a DECIMAL(22, 2). It reads and writes the 16 bytes of that sum for
+every row. The unscaled values are LONG, and so is almost every sum of them:
 
     value    unscaled   as LONG              as the decimal that Spark's sum has
     1.50     150        150 + 25 = 175       1.75

@@ -43,7 +43,7 @@ final class FileSelection private (
     val both = bits.clone().asInstanceOf[BitSet]
     both.and(other.bits)
     val shared = ranges.and(other.ranges)
-    // nothing is left of a file of which they keep different parts
+    // a file is left out if they keep parts of it that have nothing in common
     ranges.foreachFile(i => if (other.ranges.has(i) && !shared.has(i)) both.clear(i))
     new FileSelection(listing, both, shared.where(both))
   }

@@ -67,7 +67,7 @@ final case class IcebergSnapshot(
   * (tamis.serve.iceberg_files).
   *
   * @param conjuncts
-  *   files of which no row satisfies all of these may be left out
+  *   files may be left out if none of their rows satisfies all of these
   * @param among
   *   locations of data manifests; files of others may be left out, too. None: any
   * @param known
