@@ -65,6 +65,7 @@ SUNDAY, WEEK_5, MARCH = (
     is_(call("Month", D), 3),
 )
 FIRST_OF_MONTH = is_(call("DayOfMonth", D), 1)
+HIDDEN = Opaque("f(x)", (("x",),))
 
 
 def ordinal(text: str) -> int:
@@ -118,6 +119,13 @@ TABLE = [
     # before the year 1 and beyond 9999, which Python's dates do not have
     (And((SUNDAY, FIRST_OF_MONTH)), (-1_000_000, -999_995), "none"),
     (And((SUNDAY, Not(SUNDAY))), (5_000_000, 5_000_100), "none"),
+    # an opaque part may be true, false or NULL in each cell
+    (Or((And((SUNDAY, HIDDEN)), WEEK_5)), days("2024-01-22", "2024-01-27"), "none"),
+    (Or((And((SUNDAY, HIDDEN)), WEEK_5)), days("2024-01-22", "2024-01-28"), "some"),
+    (Or((And((SUNDAY, HIDDEN)), WEEK_5)), days("2024-01-29", "2024-02-04"), "all"),
+    (Or((And((SUNDAY, HIDDEN)), Not(SUNDAY))), days("2024-01-29", "2024-02-03"), "all"),
+    (Or((And((SUNDAY, HIDDEN)), Not(SUNDAY))), days("2024-01-29", "2024-02-04"), "some"),
+    (And((Or((SUNDAY, HIDDEN)), WEEK_5)), days("2024-01-29", "2024-02-04"), "some"),
 ]
 
 

@@ -13,10 +13,10 @@ value; for timestamps, it is an hour or a day.
     f2      2024-02-02 to 2024-02-08     some             some
 
 Proof: let the column have bounds [l, u] in a container. In each row it is NULL or lies in exactly
-one of the cells from that of l to that of u. The predicate depends on nothing else, so its value is
-among those that it can have in that cell, or for NULL. The union over these cells and NULL is thus
-a superset of the values that occur. The truth set of the bounds is one too, and so is their
-intersection.
+one of the cells from that of l to that of u. The value of the predicate in that row is among those
+that it can have in that cell, or for NULL, because rules know nothing about an opaque part and
+take every value for it. The union over these cells and NULL is thus a superset of the values that
+occur. The truth set of the bounds is one too, and so is their intersection.
 
 The cells are evaluated in windows that do not depend on the containers, and are cached.
 """
@@ -50,6 +50,7 @@ from tamis.expr.nodes import (
     IsNull,
     Literal,
     Not,
+    Opaque,
     Or,
     Subdivided,
     Within,
@@ -86,7 +87,7 @@ _WIDEST: Final = 4 * _WINDOW
 #: The most nodes of a predicate. A thousand cells take about 70 microseconds for each.
 _MOST_NODES: Final = 500
 
-_IN_CELLS: Final = (Literal, And, Or, Not, Compare, In, IsNull, Within, Call, Evaluated)
+_IN_CELLS: Final = (Literal, And, Or, Not, Compare, In, IsNull, Within, Call, Evaluated, Opaque)
 
 _KNOWLEDGE: Final = {entry.name: entry.knowledge for entry in FUNCTION_ENTRIES}
 
