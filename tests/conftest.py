@@ -30,7 +30,7 @@ DIRECTORIES = {
     "spark.tamis.cache.location": "tamis-cache",
 }
 #: Folders whose files share a Spark of their own, so that it starts once.
-TOGETHER = ("tests/formats/", "tests/sources/")
+TOGETHER = ("tests/sources/",)
 SPARK_FIXTURES = {"_spark_session", "spark_context", "spark_session", "spark"}
 
 # Spark and the processes that it starts import this tree, whether or not it is installed.

@@ -20,6 +20,8 @@ def confs_of_formats(folder: Path) -> dict[str, str]:
         **confs(),
         **lakes(folder / "iceberg"),
         "spark.databricks.delta.snapshotPartitions": "1",
+        # VACUUM lists the files of a table in as many tasks
+        "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
         **confs_of_small_queries(folder),
     }
 
