@@ -2,7 +2,14 @@ package io.tamis.rules.joins
 
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.rules.goals.GoalPhysicalRule
-import io.tamis.runtime.{Awaited, KeyMembership, RuntimeCondition, RuntimeFilterExec}
+import io.tamis.runtime.{
+  Awaited,
+  KeyMembership,
+  OwnThreadSubqueryExec,
+  RuntimeCondition,
+  RuntimeFilterExec,
+  ServesFiles
+}
 import io.tamis.scan.TamisScanExec
 import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.expressions.{
@@ -85,7 +92,11 @@ object PlanRuntimeConditions extends GoalPhysicalRule {
       val awaiting = condition.transform { case s: ScalarSubquery =>
         Awaited(s.dataType, isList = false)
       }
-      new RuntimeFilterExec(column, subquery.plan, subquery.exprId, byName(awaiting))
+      val plan = condition match {
+        case _: ServesFiles => OwnThreadSubqueryExec.of(subquery.plan) // no filter needs its value
+        case _              => subquery.plan
+      }
+      new RuntimeFilterExec(column, plan, subquery.exprId, byName(awaiting))
     }
     DynamicPruningExpression(inSubquery.getOrElse(Literal.TrueLiteral))
   }
