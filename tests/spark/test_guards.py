@@ -133,7 +133,7 @@ def warnings_with(spark: SparkSession, text: str) -> list[str]:
         ("evnets_of_mine", "a table that does not exist"),
         ("default.evnets_too", "a table that does not exist"),
         ("no_such_database.events", "a table that does not exist"),
-        ("elsewhere.default.events", "not in Spark's own catalog"),
+        ("elsewhere.default.events", "whose catalog this session does not have"),
         ("/no/such/path", "a path that does not exist"),
         ("events", "a view"),
         ("seen", "a view"),

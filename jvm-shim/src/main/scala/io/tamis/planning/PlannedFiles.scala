@@ -54,8 +54,11 @@ trait PlannedFiles {
   /** The same, over another relation. */
   protected def over(relation: HadoopFsRelation): PlannedFiles
 
+  /** The name of the table in its catalog; None: it is read by its path. */
+  def tableName: Option[String] = catalogTable.map(_.identifier.unquotedString)
+
   /** The name that users know: the name of the table, or else format and path. */
-  def name(): String = catalogTable.map(_.identifier.unquotedString).getOrElse {
+  def name(): String = tableName.getOrElse {
     val roots = relation.location.rootPaths
     s"$relation " + roots.headOption.map(_.toString).getOrElse("") +
       (if (roots.size > 1) s" and ${roots.size - 1} more" else "")

@@ -29,6 +29,9 @@ import org.apache.spark.sql.util.CaseInsensitiveStringMap
   * one plan.
   *
   * It is a FileTable because `Dataset.inputFiles` looks for that class.
+  *
+  * @param title
+  *   the name of the table in a catalog other than Spark's own
   */
 final class TamisTable(
     val session: SparkSession,
@@ -44,7 +47,7 @@ final class TamisTable(
   /** The files of the scan that was built last. */
   @volatile private[tamis] var built: Option[FixedFileIndex] = None
 
-  override def name(): String = title.getOrElse(super[PlannedFiles].name())
+  override def tableName: Option[String] = title.orElse(super.tableName)
   override def wholeFiles: Boolean = reader.wholeFiles
   override def isReadByFormat: Boolean = reader ne ParquetReader
 

@@ -5,10 +5,6 @@ import io.tamis.planning.PlannedFiles
 import io.tamis.wire.PredicateParser
 import java.util.concurrent.ConcurrentHashMap
 
-import scala.util.Try
-
-import org.apache.spark.sql.catalyst.TableIdentifier
-import org.apache.spark.sql.catalyst.catalog.{CatalogTableType, SessionCatalog}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
@@ -39,7 +35,7 @@ private[tamis] object GuardNames {
       t =>
         settled.add(keyOf(t))
         if (!scanned.exists(t.names(session, _)))
-          problemOf(session, t).foreach { problem =>
+          GuardedNames.problemOf(session, t).foreach { problem =>
             Warnings.once(
               s"guards:${keyOf(t)}",
               s"spark.tamis.requireFilter names '${t.written}', $problem"
@@ -60,58 +56,9 @@ private[tamis] object GuardNames {
     }
   }
 
-  private val View = "a view, which it does not check: name the tables that the view reads"
-  private val NoName =
-    "which is not the name or path of a table: correct it, or give the path of the table"
-  private val OtherCatalog =
-    "which is not in Spark's own catalog: name a table of that catalog, or give the path of the " +
-      "table"
-
-  /** A table or path may be created later. */
-  private def notYet(what: String): String =
-    s"a $what that does not exist yet: the entry has no effect until it does. Correct the " +
-      "name if it is misspelled."
-
   private def keyOf(table: GuardedTable): String = s"table ${table.written}"
 
   private def hasColumns(session: ClassicSession, text: String, table: PlannedFiles): Boolean =
     PredicateParser.over(session, text, DataTypeUtils.toAttributes(table.schema)) !=
       PredicateParser.OfOtherColumns
-
-  /** Why no scan can have this name, and what to do; None if one may, or if that is not known. */
-  private def problemOf(session: ClassicSession, table: GuardedTable): Option[String] =
-    if (table.isPath)
-      table.qualified(session).flatMap { path =>
-        val fs = path.getFileSystem(session.sessionState.newHadoopConf())
-        Try(fs.exists(path)).toOption.filterNot(identity).map(_ => notYet("path"))
-      }
-    else
-      Try(session.sessionState.sqlParser.parseMultipartIdentifier(table.written)).toOption match {
-        case None        => Some(NoName)
-        case Some(parts) => Try(problemOf(session.sessionState.catalog, parts)).toOption.flatten
-      }
-
-  private def problemOf(catalog: SessionCatalog, parts: Seq[String]): Option[String] = {
-    val named = parts match {
-      case Seq(name)                              => Some((None, name))
-      case Seq(database, name)                    => Some((Some(database), name))
-      case Seq(own, database, name) if isOwn(own) => Some((Some(database), name))
-      case _                                      => None
-    }
-    named match {
-      case None                   => Some(OtherCatalog)
-      case Some((database, name)) =>
-        val databases = database.map(Seq(_)).getOrElse(catalog.listDatabases())
-        val matching = databases
-          .map(db => TableIdentifier(name, Some(db)))
-          .filter(id => catalog.databaseExists(id.database.get) && catalog.tableExists(id))
-        if (matching.exists(id => catalog.getTableMetadata(id).tableType != CatalogTableType.VIEW))
-          None
-        else if (matching.nonEmpty || database.isEmpty && catalog.getTempView(name).nonEmpty)
-          Some(View)
-        else Some(notYet("table"))
-    }
-  }
-
-  private def isOwn(catalog: String): Boolean = catalog.equalsIgnoreCase("spark_catalog")
 }

@@ -14,7 +14,7 @@ import scala.util.Try
 import org.apache.hadoop.fs.Path
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.expressions.{AttributeSet, Expression, IsNotNull}
-import org.apache.spark.sql.catalyst.parser.ParseException
+import org.apache.spark.sql.catalyst.parser.{CatalystSqlParser, ParseException}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
 import org.apache.spark.sql.classic.{SparkSession => ClassicSession}
 import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy}
@@ -66,16 +66,22 @@ private[tamis] object DecidedScan {
   }
 }
 
-/** A table as written in `spark.tamis.requireFilter`: its name in the catalog, with or without the
-  * database, or the path of one of its directories.
+/** A table as written in `spark.tamis.requireFilter`: its name in its catalog, with or without the
+  * catalog and the database, or the path of one of its directories.
   */
 private[tamis] final case class GuardedTable(written: String) {
   val isEvery: Boolean = written == "*"
   val isPath: Boolean = written.contains("/")
-  private val lower = written.toLowerCase(Locale.ROOT)
+
+  /** The parts of the name; None: it is not a name of SQL. */
+  lazy val parts: Option[Seq[String]] =
+    Try(CatalystSqlParser.parseMultipartIdentifier(written)).toOption
+
+  private lazy val lower =
+    parts.fold(written)(_.mkString(".")).toLowerCase(Locale.ROOT)
 
   def names(session: ClassicSession, files: PlannedFiles): Boolean = isEvery || {
-    val name = files.catalogTable.map(_.identifier.unquotedString.toLowerCase(Locale.ROOT))
+    val name = files.tableName.map(_.toLowerCase(Locale.ROOT))
     name.exists(n => n == lower || n.endsWith("." + lower)) ||
     (isPath && {
       val spellings = Seq(Some(new Path(written)), qualified(session)).flatten.map(_.toString).toSet

@@ -29,7 +29,7 @@ class GuardNamesSuite extends PlanSuite with SharedTables {
       s"$directory/nowhere" -> "a path that does not exist yet: the entry has no effect until it does",
       "guarded_view" -> "a view, which it does not check: name the tables",
       "u" -> "a view, which it does not check: name the tables",
-      "nessie.db.guarded.x" -> "which is not in Spark's own catalog",
+      "nessie.db.guarded.x" -> "whose catalog this session does not have: correct the name",
       "a b" -> "which is not the name or path of a table: correct it",
       "nowhere.guarded" -> "a table that does not exist",
       "spark_catalog.default.misspelled" -> "a table that does not exist"
