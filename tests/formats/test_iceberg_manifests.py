@@ -6,6 +6,7 @@ cache, so a cache that was empty before counts them.
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -205,13 +206,18 @@ def test_all_manifests_are_opened_in_the_mode_observe(formats: Statements, tmp_p
     assert answer.scans[0]["files_kept"] == 2
 
 
+def manifest_of(table: Table, key: int) -> Path:
+    """Return the manifest of the rows with this value of `k`."""
+    rows = table.sql("SELECT path, partition_summaries FROM {t}.manifests").rows
+    (row,) = [each for each in rows if f"lower_bound='{key}'" in each]
+    return Path(row[row.index("/") : row.index(".avro") + 5])
+
+
 def test_damaged_manifests_matter_where_they_are_needed(
     formats: Statements, tmp_path: Path
 ) -> None:
     table = Table(formats, tmp_path, "damaged", "k")
-    rows = formats.sql(f"SELECT path, partition_summaries FROM {table.name}.manifests").rows
-    (row,) = [each for each in rows if "lower_bound='2'" in each]
-    path = Path(row[row.index("/") : row.index(".avro") + 5])
+    path = manifest_of(table, 2)
     data = path.read_bytes()
     path.unlink()
     try:
@@ -255,3 +261,53 @@ def test_time_travel_and_branches(formats: Statements, tmp_path: Path) -> None:
     assert table.opened == 1
     assert table.same("SELECT * FROM {t} WHERE k = 1").kept == [4]
     assert table.opened == 2
+
+
+def test_a_failure_of_the_storage_is_warned_once_and_passes(
+    formats: Statements, tmp_path: Path
+) -> None:
+    table = Table(formats, tmp_path, "failing", "k")
+    (warehouse,) = formats.sql("SET spark.sql.catalog.ice.warehouse").rows
+    catalog = "spark.sql.catalog.cached"
+    confs = {  # Iceberg itself keeps the contents of manifests, and so can plan without the files
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "hadoop",
+        f"{catalog}.warehouse": warehouse.rpartition(", '")[2].rstrip("')"),
+        f"{catalog}.io.manifest.cache-enabled": "true",
+        CACHE: str(table.cache),
+    }
+    query = "SELECT * FROM cached.db.failing WHERE k = 2"
+    expected = formats.sql(query, **confs, **OFF).rows
+    path = manifest_of(table, 2)
+    data = path.read_bytes()
+    path.unlink()
+    try:
+        first, second = (formats.sql(query, **confs) for _ in range(2))
+    finally:
+        path.write_bytes(data)
+    assert first.rows == second.rows == expected
+    (warning,) = first.warnings
+    assert f"{path.name} cannot be read" in warning
+    assert second.warnings == []
+    assert first.scans == second.scans == []
+    deadline = time.monotonic() + 60
+    while not (answer := formats.sql(query, **confs)).scans:
+        assert time.monotonic() < deadline
+        time.sleep(0.5)
+    assert (answer.rows, answer.kept) == (expected, [2])
+
+
+def test_recursive_queries_open_manifests_that_can_match(
+    formats: Statements, tmp_path: Path
+) -> None:
+    """Spark plans each step of a recursion again, from a plan over listed manifests."""
+    table = Table(formats, tmp_path, "recursive", "k")
+    query = (
+        "WITH RECURSIVE r(n, id) AS (SELECT 0, min(id) FROM {t} WHERE k = 2 UNION ALL "
+        "SELECT n + 1, t.id FROM r JOIN {t} t ON t.id = r.id + 101 OR t.id = r.id + 1 "
+        "WHERE t.k = 3 AND n < 3) SELECT * FROM r"
+    )
+    assert len(table.same(query).rows) == 4  # 200, 301, 302, 303
+    assert table.opened == 2
+    assert table.same("SELECT * FROM {t} WHERE k < 9").kept == [10]
+    assert len(table.same(query).rows) == 4  # from a listing of more manifests

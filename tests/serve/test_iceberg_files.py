@@ -112,7 +112,21 @@ def test_an_unreadable_snapshot_is_an_answer_and_no_failure(tmp_path: Path) -> N
     lake.add(File("file:/w/a")).unlink()
     answer = json.loads(write_iceberg_files(question(lake, tmp_path)))
     assert "cannot be read" in answer["problem"]
+    assert answer["may_pass"]
     assert not list(tmp_path.glob("*.arrow"))
+
+
+def test_what_another_attempt_would_find_again_is_no_failure_of_the_storage(tmp_path: Path) -> None:
+    lake = Lake(tmp_path, [(1, "c", "long")])
+    path = lake.add(File("file:/w/a"))
+    snapshot = {**msgspec.to_builtins(lake.snapshot()), "format_version": 4}
+    answer = json.loads(write_iceberg_files(question(lake, tmp_path, snapshot=snapshot)))
+    assert "version 4" in answer["problem"]
+    assert not answer["may_pass"]
+    path.write_bytes(b"damaged")
+    answer = json.loads(write_iceberg_files(question(lake, tmp_path)))
+    assert answer["problem"]
+    assert not answer["may_pass"]
 
 
 def test_a_request_that_cannot_be_read_is_an_error(tmp_path: Path) -> None:

@@ -41,6 +41,8 @@ __all__ = ["write_iceberg_files"]
 #: The files are None if a listing that the shim has serves.
 _Read: TypeAlias = "tuple[ChosenManifests, IcebergFiles | None]"
 
+#: `tamis.tables.iceberg.UnreadableCode.STORAGE`, whose package imports polars.
+_STORAGE: Final = "iceberg.storage"
 _PENDING: Final = "they are still being read; a later query will use them"
 
 
@@ -57,7 +59,8 @@ def write_iceberg_files(question: str) -> str:
     except NotReady:
         return write_answer(IcebergFilesAnswer(request.id, problem=_PENDING, is_pending=True))
     except SnapshotUnreadable as problem:
-        return write_answer(IcebergFilesAnswer(request.id, problem=problem.text))
+        may_pass = problem.code == _STORAGE
+        return write_answer(IcebergFilesAnswer(request.id, problem=problem.text, may_pass=may_pass))
     if files is None:
         return write_answer(IcebergFilesAnswer(request.id, known=chosen.known))
     is_location = files.uris.equals(files.locations)

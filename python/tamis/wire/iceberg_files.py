@@ -49,6 +49,7 @@ class IcebergFilesAnswer(msgspec.Struct, frozen=True):
     - `known`: no file was written, because the listing at this place of the request serves.
     - `problem`: why no file was written.
     - `is_pending`: the manifests are still being read, for a later query.
+    - `may_pass`: the storage failed, so another attempt may succeed.
     """
 
     id: str
@@ -60,6 +61,7 @@ class IcebergFilesAnswer(msgspec.Struct, frozen=True):
     known: int | None = None
     problem: str | None = None
     is_pending: bool = False
+    may_pass: bool = False
     version: int = VERSION
 
 

@@ -96,7 +96,8 @@ final case class IcebergFilesRequest(
       present("listed").collect { case set: ObjectNode => set },
       present("table_files").map(_.asLong),
       present("table_records").map(_.asLong),
-      present("known").map(_.asInt)
+      present("known").map(_.asInt),
+      root.path("may_pass").asBoolean
     )
   }
 }
@@ -115,6 +116,8 @@ final case class IcebergFilesRequest(
   *   the rows of these, if none is deleted
   * @param known
   *   no files were written, because the listing at this place of the request serves
+  * @param mayPass
+  *   the storage failed, so another attempt may succeed
   */
 final case class IcebergFilesAnswer(
     problem: Option[String],
@@ -123,5 +126,6 @@ final case class IcebergFilesAnswer(
     listed: Option[ObjectNode],
     tableFiles: Option[Long],
     tableRecords: Option[Long],
-    known: Option[Int]
+    known: Option[Int],
+    mayPass: Boolean
 )

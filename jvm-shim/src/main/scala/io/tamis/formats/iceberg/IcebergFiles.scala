@@ -1,6 +1,6 @@
 package io.tamis.formats.iceberg
 
-import io.tamis.bridge.{PlannerClient, SidecarSupervisor, StartWait}
+import io.tamis.bridge.{PlannerClient, SidecarSupervisor, StartWait, Warnings}
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.formats.IndexedFiles
 import io.tamis.listing.{ArrowFile, FileOptions, Listing, RecordedFileIndex, TableSize}
@@ -153,13 +153,31 @@ private[iceberg] object IcebergFiles {
         case None => StartWait.Full
       }
       val answer = PlannerClient.ask(request, conf, startWait)(_.icebergFiles)
+      tell(table, answer)
       KnownSnapshots.Outcome(
         answer.problem.toLeft(
           answer.known.fold(of(session, table, answer, rowsOf(file)))(parts(_))
         ),
-        isFinal = !answer.isPending
+        if (answer.isPending) KnownSnapshots.AtOnce
+        else if (answer.mayPass) KnownSnapshots.Soon
+        else KnownSnapshots.Late
       )
     } finally Files.deleteIfExists(file)
+  }
+
+  /** Warns once if the storage fails, and again if it fails after it has worked. */
+  private def tell(table: IcebergTable, answer: IcebergFilesAnswer): Unit = {
+    val key = s"iceberg:${table.location}:"
+    answer.problem match {
+      case Some(why) if answer.mayPass =>
+        Warnings.once(
+          key,
+          s"the manifests of ${table.name} cannot be read ($why). Iceberg plans its queries until " +
+            "they can. tamis tries again after a second, and then at longer intervals, up to a minute"
+        )
+      case None => Warnings.resolved(key)
+      case _    =>
+    }
   }
 
   private def of(
