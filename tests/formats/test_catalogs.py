@@ -18,7 +18,7 @@ from tests.launch.statements import OFF, Statements
 
 pytestmark = pytest.mark.spark
 
-CATALOGS = ("jdbc", "hive", "session")
+CATALOGS = ("jdbc", "hive", "session", "rest")
 
 
 def confs_of_catalogs(folder: Path) -> dict[str, str]:
@@ -58,6 +58,11 @@ def catalogs(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Iter
     """A Spark with the catalogs."""
     folder = tmp_path_factory.mktemp("catalogs")
     with spark_in(folder, confs_of_catalogs(folder), repository) as statements:
+        statements.text_of(
+            "tests.formats.rest_catalog:start",
+            f"jdbc:sqlite:{folder / 'served.db'}",
+            str(folder / "warehouse" / "rest"),
+        )
         yield statements
 
 
@@ -108,3 +113,21 @@ def test_tables_of_each_catalog(catalogs: Statements, tmp_path: Path, catalog: s
     assert catalogs.same(
         f"SELECT e.id FROM {name} e JOIN {other} o ON e.id = o.id WHERE o.k = 1 AND o.id > 170"
     ).kept == [1, 1]
+
+
+def test_tables_that_a_rest_catalog_plans(catalogs: Statements) -> None:
+    """The catalog answers which files to read, so tamis leaves them to it."""
+
+    def plans() -> int:
+        return int(catalogs.text_of("tests.formats.rest_catalog:requested", "POST plan"))
+
+    name, before = table(catalogs, "rest", "planned"), plans()
+    query = f"SELECT * FROM {name} WHERE k = 2 AND id + 0 < 230"
+    assert len(catalogs.same(query).rows) == 30
+    assert plans() > before
+    explained = catalogs.text_of("tests.formats.in_session:explained", query)
+    assert "org.apache.iceberg.rest.RESTTable, which plans its own scans" in explained
+    joined = f"SELECT count(*), min(id) FROM {name} WHERE id IN (SELECT id FROM {name} WHERE k = 1)"
+    assert catalogs.same(joined).rows == ["(100, 100)"]
+    catalogs.sql(f"DELETE FROM {name} WHERE id IN (201, 202)")
+    assert len(catalogs.same(query).rows) == 28
