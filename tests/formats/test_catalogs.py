@@ -6,6 +6,9 @@ depend on it.
 
 from __future__ import annotations
 
+import os
+import subprocess
+import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,10 +31,11 @@ def confs_of_catalogs(folder: Path) -> dict[str, str]:
     """
     catalog, warehouse = "org.apache.iceberg.spark.SparkCatalog", str(folder / "warehouse")
     confs = confs_of_formats(folder)
+    keys = compiled("FixedKeys", confs["spark.jars"], folder)
     sqlite = downloaded("ivy-sqlite", ("org.xerial:sqlite-jdbc:3.49.1.0",), ("org.slf4j:*",))
     return {
         **confs,
-        "spark.jars": ",".join([confs["spark.jars"], *map(str, sqlite)]),
+        "spark.jars": ",".join([confs["spark.jars"], str(keys), *map(str, sqlite)]),
         "spark.sql.catalog.jdbc": catalog,
         "spark.sql.catalog.jdbc.type": "jdbc",
         "spark.sql.catalog.jdbc.uri": f"jdbc:sqlite:{folder / 'catalog.db'}",
@@ -39,6 +43,7 @@ def confs_of_catalogs(folder: Path) -> dict[str, str]:
         "spark.sql.catalog.hive": catalog,
         "spark.sql.catalog.hive.type": "hive",
         "spark.sql.catalog.hive.warehouse": f"{warehouse}/hive",
+        "spark.sql.catalog.hive.encryption.kms-impl": "FixedKeys",
         "spark.sql.catalog.spark_catalog": "org.apache.iceberg.spark.SparkSessionCatalog",
         "spark.sql.catalog.spark_catalog.type": "hive",
         "spark.sql.catalogImplementation": "hive",
@@ -51,6 +56,18 @@ def confs_of_catalogs(folder: Path) -> dict[str, str]:
         # its locks need a pool of connections that Spark does not have
         "spark.hadoop.iceberg.engine.hive.lock-enabled": "false",
     }
+
+
+def compiled(name: str, jars: str, folder: Path) -> Path:
+    """Compile a Java class of this folder. Return a jar with it."""
+    classes, source = folder / "classes", Path(__file__).with_name(f"{name}.java")
+    class_path = jars.replace(",", os.pathsep)
+    command = ["javac", "-proc:none", "-cp", class_path, "-d", str(classes), str(source)]
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
+    jar = folder / f"{name}.jar"
+    with zipfile.ZipFile(jar, "w") as archive:
+        archive.write(classes / f"{name}.class", f"{name}.class")
+    return jar
 
 
 @pytest.fixture(scope="module")
@@ -131,3 +148,28 @@ def test_tables_that_a_rest_catalog_plans(catalogs: Statements) -> None:
     assert catalogs.same(joined).rows == ["(100, 100)"]
     catalogs.sql(f"DELETE FROM {name} WHERE id IN (201, 202)")
     assert len(catalogs.same(query).rows) == 28
+
+
+def test_encrypted_tables_are_left_to_iceberg(catalogs: Statements) -> None:
+    """Iceberg encrypts tables of Hive's catalog only."""
+    catalogs.sql("CREATE NAMESPACE IF NOT EXISTS hive.db")
+    catalogs.sql(
+        "CREATE TABLE hive.db.secret (id BIGINT, k INT) USING iceberg PARTITIONED BY (k) "
+        "TBLPROPERTIES ('encryption.key-id' = 'any', 'format-version' = '3')"
+    )
+    for key in range(2):
+        add(catalogs, "hive.db.secret", key)
+    query = "SELECT * FROM hive.db.secret WHERE k = 1 AND id + 0 < 130"
+    answer = catalogs.same(query)
+    assert (len(answer.rows), answer.scans, answer.warnings) == (30, [], [])
+    assert "left to Spark, because it is encrypted" in catalogs.text_of(
+        "tests.formats.in_session:explained", query
+    )
+    for statement in (
+        "DELETE FROM hive.db.secret WHERE id = 105",
+        "MERGE INTO hive.db.secret t USING (SELECT 7L id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+    ):
+        assert catalogs.sql(statement).warnings == []
+    assert catalogs.same("SELECT count(*), min(id) FROM hive.db.secret WHERE id > 6").rows == [
+        "(191, 8)"
+    ]

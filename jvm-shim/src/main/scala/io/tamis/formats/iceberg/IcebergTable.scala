@@ -62,6 +62,7 @@ private[iceberg] final class IcebergTable private (ofSpark: Table, table: AnyRef
   def refusal: Option[Reason] = {
     val io = Members.call(table, "io").getClass.getName
     if (isEmpty) Some(Reasons("ICEBERG_NO_SNAPSHOT"))
+    else if (io.startsWith(IcebergTable.EncryptingIO)) Some(Reasons("ICEBERG_ENCRYPTED"))
     else if (!isReachable(io)) Some(Reasons("ICEBERG_FILE_IO", "io" -> io))
     else None
   }
@@ -101,6 +102,9 @@ private[iceberg] object IcebergTable {
   val OfSpark = "org.apache.iceberg.spark.source.SparkTable"
   private val Base = "org.apache.iceberg.BaseTable"
   private val HadoopIO = "org.apache.iceberg.hadoop.HadoopFileIO"
+
+  /** Its subclasses are nested in it. */
+  private val EncryptingIO = "org.apache.iceberg.encryption.EncryptingFileIO"
   private val ResolvingIO = "org.apache.iceberg.io.ResolvingFileIO"
 
   /** Only exactly this class: others choose rows in ways that are not known here. */
