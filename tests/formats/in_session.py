@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 import tamis
 
@@ -16,6 +16,9 @@ __all__ = [
     "delete_equal_rows",
     "explained",
     "in_other_order",
+    "manage_commits",
+    "manage_no_commits",
+    "merge_streamed",
     "streamed",
     "why_not",
 ]
@@ -118,3 +121,48 @@ def streamed(spark: SparkSession, table: str, where: str) -> list[Any]:
 
 def _jvm(spark: SparkSession) -> Any:
     return spark._jvm
+
+
+def merge_streamed(spark: SparkSession, source: str, target: str, condition: str) -> int:
+    """Merge each batch of everything that a table has into another one. Return their number."""
+    batches = []
+
+    def merge(batch: DataFrame, number: int) -> None:
+        batch.createOrReplaceTempView("batch_of_stream")
+        batch.sparkSession.sql(
+            f"MERGE INTO {target} t USING batch_of_stream s ON {condition} "
+            "WHEN MATCHED THEN UPDATE SET k = s.k WHEN NOT MATCHED THEN INSERT *"
+        )
+        batches.append(number)
+
+    reader = spark.readStream.option("maxFilesPerTrigger", 1).table(source)
+    query = reader.writeStream.foreachBatch(merge).trigger(availableNow=True).start()
+    try:
+        query.awaitTermination(120)
+        assert query.exception() is None, query.exception()
+    finally:
+        query.stop()
+    return len(batches)
+
+
+def manage_commits(spark: SparkSession, path: str) -> None:
+    """Write a table of Delta, with the ids 0 to 9, whose commits a catalog manages.
+
+    The catalog is Delta's coordinator for tests, which publishes no commit before the fifth. Delta
+    uses it for a table that is read by its path only in tests of Delta.
+    """
+    commits = _jvm(spark).org.apache.spark.sql.delta.coordinatedcommits
+    builder = commits.InMemoryCommitCoordinatorBuilder(5)
+    commits.CatalogOwnedCommitCoordinatorProvider.registerBuilder("spark_catalog", builder)
+    _jvm(spark).java.lang.System.setProperty("spark.testing", "true")
+    writer = spark.range(10).coalesce(1).write.format("delta")
+    writer = writer.option("delta.feature.catalogManaged", "supported")
+    writer.option("delta.enableDeletionVectors", "true").save(path)
+
+
+def manage_no_commits(spark: SparkSession) -> None:
+    """End what `manage_commits` began."""
+    commits = _jvm(spark).org.apache.spark.sql.delta.coordinatedcommits
+    provider = getattr(commits, "CatalogOwnedCommitCoordinatorProvider$")
+    getattr(provider, "MODULE$").clearBuilders()
+    _jvm(spark).java.lang.System.clearProperty("spark.testing")

@@ -6,13 +6,14 @@ format has. Delta's own data skipping may list fewer files than that.
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from tests.formats.tables import united
-from tests.launch.statements import Statements
+from tests.launch.statements import OFF, Statements
 
 pytestmark = pytest.mark.spark
 
@@ -103,6 +104,72 @@ DELTA = [
             "SELECT * FROM {t} ORDER BY b LIMIT 1",
         ),
     ),
+    Case(
+        "clustered",
+        [
+            "CREATE TABLE {t} (id INT, k INT) USING delta CLUSTER BY (id)",
+            f"INSERT INTO {{t}} SELECT {THREE} CAST(id AS INT), CAST(id % 5 AS INT) FROM range(30)",
+            "ALTER TABLE {t} CLUSTER BY (k)",
+            f"INSERT INTO {{t}} SELECT {THREE} CAST(id AS INT), CAST(id % 5 AS INT) "
+            "FROM range(30, 60)",
+        ],
+        {"id + 0 < 5": 1, "id + 0 > 45 AND k < 9": 2, "k + 0 > 9": 0},
+        ("SELECT count(*), min(id), max(k) FROM {t}", "SELECT id FROM {t} ORDER BY id LIMIT 3"),
+    ),
+    Case(
+        "tracked_rows",
+        [
+            "CREATE TABLE {t} USING delta TBLPROPERTIES ('delta.enableRowTracking' = 'true', "
+            f"'delta.enableDeletionVectors' = 'true') AS SELECT {THREE} CAST(id AS INT) id, "
+            "CAST(id % 5 AS INT) k FROM range(30)",
+            "UPDATE {t} SET k = 100 WHERE id = 12",
+            "DELETE FROM {t} WHERE id = 25",
+            "OPTIMIZE {t}",
+            "INSERT INTO {t} VALUES (100, 7)",
+        ],
+        {"id + 0 > 50": 1, "k + 0 > 50": 1},
+        (
+            "SELECT id, _metadata.row_id FROM {t} WHERE id + 0 > 10",
+            "SELECT max(_metadata.row_commit_version), count(*) FROM {t} WHERE id + 0 < 50",
+        ),
+    ),
+    Case(
+        "timed_commits",
+        [
+            "CREATE TABLE {t} USING delta TBLPROPERTIES ('delta.enableInCommitTimestamps' = 'true', "
+            f"'delta.feature.vacuumProtocolCheck' = 'supported', 'delta.checkpointPolicy' = 'v2') AS "
+            f"SELECT {THREE} CAST(id AS INT) id FROM range(30)",
+            "INSERT INTO {t} VALUES (100)",
+        ],
+        {"id + 0 < 5": 1, "id + 0 > 25": 2},
+        (
+            "SELECT count(*), max(id) FROM {t} VERSION AS OF 0 WHERE id + 0 > 5",
+            "SELECT max(id) FROM {t} VERSION AS OF 1 WHERE id + 0 > 5",
+        ),
+    ),
+    Case(
+        "constrained",
+        [
+            "CREATE TABLE {t} (id INT NOT NULL, k INT DEFAULT 7, g INT GENERATED ALWAYS AS (id + k), "
+            "n BIGINT GENERATED ALWAYS AS IDENTITY) USING delta TBLPROPERTIES "
+            "('delta.feature.allowColumnDefaults' = 'supported')",
+            "ALTER TABLE {t} ADD CONSTRAINT positive CHECK (id >= 0)",
+            f"INSERT INTO {{t}} (id) SELECT {THREE} CAST(id AS INT) FROM range(30)",
+            "INSERT INTO {t} (id, k) VALUES (100, NULL)",
+        ],
+        {"id + 0 < 5": 1, "k + 0 = 7 AND id + 0 > 25": 1, "g IS NULL": 1, "n + 0 > 5": 4},
+        ("SELECT count(*), count(k), min(id), max(g) FROM {t}", "SELECT max(n) FROM {t}"),
+    ),
+    Case(
+        "with_partitions_in_files",
+        [
+            "CREATE TABLE {t} (id INT, p INT) USING delta PARTITIONED BY (p) TBLPROPERTIES "
+            "('delta.feature.materializePartitionColumns' = 'supported')",
+            f"INSERT INTO {{t}} SELECT {THREE} CAST(id AS INT), CAST(id DIV 10 AS INT) FROM range(30)",
+        ],
+        {"p + 0 = 1": 1, "id + 0 < 5": 1, "p + id < 12": 2},
+        ("SELECT p, count(*), max(id) FROM {t} GROUP BY p",),
+    ),
 ]
 
 ICEBERG = [
@@ -166,6 +233,23 @@ ICEBERG = [
         ],
         {"id + 0 < 5": 1, "variant_get(v, '$.a', 'int') < 5 AND id + 0 > 0": 3},
         ("SELECT count(v), max(id) FROM {t}",),
+    ),
+    Case(
+        "lineage",
+        [
+            "CREATE TABLE {t} USING iceberg TBLPROPERTIES ('format-version' = '3', "
+            f"'write.update.mode' = 'merge-on-read') AS SELECT {THREE} CAST(id AS INT) id, "
+            "CAST(id % 5 AS INT) k FROM range(30)",
+            "UPDATE {t} SET k = 100 WHERE id = 12",
+            "CALL ice.system.rewrite_data_files(table => 'db.lineage', "
+            "options => map('rewrite-all', 'true'))",
+            "INSERT INTO {t} VALUES (100, 7)",
+        ],
+        {"id + 0 > 50": 1, "k + 0 > 50": 1},
+        (
+            "SELECT id, k, _row_id, _last_updated_sequence_number FROM {t} WHERE id + 0 > 10",
+            "SELECT count(*), max(id), min(k) FROM {t}",
+        ),
     ),
 ]
 
@@ -264,3 +348,57 @@ def test_tables_converted_to_delta(
         "SELECT count(*), min(id) FROM {t} WHERE upper(p) = 'C'",
     ]
     assert formats.same(united(queries, f"delta.`{tmp_path}`")).kept == kept
+
+
+def test_features_of_delta_that_are_not_known(formats: Statements, tmp_path: Path) -> None:
+    """One that Delta reads is left to it, and one that it does not read is its own error."""
+    formats.sql(
+        f"CREATE TABLE unknown USING delta LOCATION '{tmp_path}' TBLPROPERTIES "
+        f"('delta.feature.geospatial' = 'supported') AS SELECT {THREE} id "
+        "FROM range(30)"
+    )
+    query = "SELECT * FROM unknown WHERE id + 0 < 5"
+    assert formats.same(query).scans == []
+    explained = formats.text_of("tests.formats.in_session:explained", query)
+    assert "it has features that tamis does not know (geospatial)" in explained
+    for statement in (
+        "DELETE FROM unknown WHERE id + 0 = 3",
+        "MERGE INTO unknown t USING (SELECT 12L id) s ON t.id = s.id WHEN MATCHED THEN DELETE",
+    ):
+        assert formats.sql(statement).warnings == []
+    assert formats.same("SELECT count(*), min(id) FROM unknown").rows == ["(28, 0)"]
+    protocol = {
+        "minReaderVersion": 3,
+        "minWriterVersion": 7,
+        "readerFeatures": ["fromTheFuture"],
+        "writerFeatures": ["fromTheFuture"],
+    }
+    commits = sorted((tmp_path / "_delta_log").glob("*.json"))
+    later = commits[-1].with_name(f"{len(commits):020d}.json")
+    later.write_text(json.dumps({"protocol": protocol}) + "\n")
+    for confs in (OFF, {}):
+        with pytest.raises(AssertionError, match="DELTA_UNSUPPORTED_FEATURES_FOR_READ"):
+            formats.sql(query, **confs)
+
+
+def test_tables_whose_commits_a_catalog_manages(formats: Statements, tmp_path: Path) -> None:
+    """A commit that is not published has another name, which only the catalog knows."""
+    path = tmp_path / "managed"
+    name, staged = f"delta.`{path}`", path / "_delta_log" / "_staged_commits"
+    formats.text_of("tests.formats.in_session:manage_commits", str(path))
+    try:
+        for n in range(1, 8):
+            formats.sql(f"INSERT INTO {name} SELECT id FROM range({n}0, {n + 1}0, 1, 1)")
+            assert formats.same(f"SELECT * FROM {name} WHERE id + 0 >= {n}5").kept == [1]
+        published = len(list((path / "_delta_log").glob("*.json")))
+        assert published < 8 <= published + len(list(staged.glob("*.json")))
+        assert formats.same(f"SELECT * FROM {name} WHERE id + 0 < 25").kept == [3]
+        assert formats.same(f"SELECT * FROM {name} VERSION AS OF 4 WHERE id + 0 > 15").kept == [4]
+        formats.sql(f"DELETE FROM {name} WHERE id IN (3, 47)")
+        formats.sql(
+            f"MERGE INTO {name} t USING (SELECT 12L id) s ON t.id = s.id WHEN MATCHED THEN DELETE"
+        )
+        queries = ["SELECT * FROM {t} WHERE id + 0 >= 45", "SELECT count(*), min(id) FROM {t}"]
+        assert formats.same(united(queries, name)).kept == [4]
+    finally:
+        formats.text_of("tests.formats.in_session:manage_no_commits")

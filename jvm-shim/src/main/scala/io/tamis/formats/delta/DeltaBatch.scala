@@ -71,9 +71,10 @@ object DeltaBatch {
     case FileRelation(logical, relation)
         if isOne(relation) && !logical.isStreaming && decided(relation).isEmpty =>
       FormatFailure.kept(Option.empty[DeltaBatch])(
-        Option.when(Members.call(relation.location, "snapshot").getClass.getName == Snapshot)(
-          new DeltaBatch(logical, relation)
-        )
+        Option.when(
+          Members.call(relation.location, "snapshot").getClass.getName == Snapshot &&
+            DeltaFeatures.unknown(relation).isEmpty
+        )(new DeltaBatch(logical, relation))
       )
     case _ => None
   }

@@ -1,6 +1,6 @@
 package io.tamis.rules.relations
 
-import io.tamis.formats.delta.DeltaFiles
+import io.tamis.formats.delta.{DeltaFeatures, DeltaFiles}
 import io.tamis.listing.FileFormats
 import io.tamis.scan.FixedFileIndex
 import io.tamis.wire.{Reason, Reasons}
@@ -54,7 +54,8 @@ object Eligibility {
   )(besides: HadoopFsRelation => Option[Reason]): Option[Reason] = relation.relation match {
     case _ if relation.isStreaming => Some(Reasons("STREAMING"))
     case files: HadoopFsRelation   =>
-      besides(files).orElse(
+      val ofFormat = DeltaFeatures.unknown(files).orElse(besides(files))
+      ofFormat.orElse(
         first(
           !lists(files) -> "FOREIGN_FILE_INDEX",
           // Delta takes their values from its log, as Spark does
