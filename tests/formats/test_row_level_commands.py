@@ -117,6 +117,63 @@ def test_errors_of_rows_are_raised(formats: Statements) -> None:
                 formats.sql(f"DELETE FROM {name} WHERE 10 / (id - 7) > 100", **confs)
 
 
+#: Ways to let a MERGE add the columns of its source to the table, and the tables that they apply to.
+EVOLUTION = {
+    "delta": ("WITH SCHEMA EVOLUTION", {}),
+    "delta_vectors": ("", {"spark.databricks.delta.schema.autoMerge.enabled": "true"}),
+    "ice.db.deletes": ("WITH SCHEMA EVOLUTION", {}),
+    "ice.db.copies": ("WITH SCHEMA EVOLUTION", {}),
+}
+
+
+@pytest.mark.parametrize("name", list(EVOLUTION))
+def test_merges_that_add_columns(formats: Statements, name: str) -> None:
+    source = (
+        "(SELECT * FROM VALUES (252L, 100, 'a', DATE'2024-01-01', 7), "
+        "(9999L, 200, 'b', NULL, 8) v(id, k, s, d, added)) s"
+    )
+    clause, confs = EVOLUTION[name]
+    merge = (
+        f"MERGE {clause} INTO {name} t USING {source} ON t.id = s.id "
+        "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *"
+    )
+    rows = []
+    for switch in (OFF, {}):
+        table(formats, name, TABLES[name])
+        if switch == {}:
+            kept = formats.sql(f"SELECT * FROM {name} WHERE id >= 100", **OFF).rows
+            assert len(kept) == 400
+            lose_file(formats, name, 7)
+        assert formats.sql(merge, **confs, **switch).warnings == []
+        rows.append(formats.sql(f"SELECT * FROM {name} WHERE id >= 100", **OFF).rows)
+    assert rows[0] == rows[1]
+    assert len(rows[1]) == 401
+    assert [row for row in rows[1] if row.endswith((" 7)", " 8)"))]
+
+
+@pytest.mark.parametrize("name", ["delta", "delta_vectors", "ice.db.deletes"])
+def test_merges_of_the_batches_of_a_stream(formats: Statements, name: str) -> None:
+    """A batch gives Delta its keys. Iceberg's commands get none from it, but a condition prunes."""
+    formats.sql("DROP TABLE IF EXISTS arriving")
+    formats.sql(
+        "CREATE TABLE arriving USING delta AS SELECT /*+ REPARTITION_BY_RANGE(2, id) */ id, "
+        "CAST(-id AS INT) k, 'new' s, DATE'2024-01-01' d FROM range(350, 650, 50)"
+    )
+    condition = "t.id = s.id" + (" AND t.id * 2 > 400" if name.startswith("ice.") else "")
+    rows = []
+    for switch in (OFF, {}):
+        table(formats, name, TABLES[name])
+        if switch == {}:
+            lose_file(formats, name, 7)
+        merge = ("tests.formats.in_session:merge_streamed", "arriving", name, condition)
+        assert formats.text_of(*merge, **switch) == "2"
+        if name.startswith("ice."):  # the session of a stream has a catalog of its own
+            formats.sql(f"REFRESH TABLE {name}")
+        rows.append(formats.sql(f"SELECT * FROM {name} WHERE id >= 100", **OFF).rows)
+    assert rows[0] == rows[1]
+    assert len(rows[1]) == 400 + 3
+
+
 @pytest.mark.parametrize("name", ["delta", "ice.db.deletes"])
 def test_commands_can_be_left_to_the_formats(formats: Statements, name: str) -> None:
     table(formats, name, TABLES[name])
