@@ -34,19 +34,14 @@ final class DeltaFiles private (private val relation: HadoopFsRelation) {
   /** Why Spark's own Parquet reader may return other rows than Delta's reader; None: it does not.
     */
   def ofDeltasReader: Option[Reason] =
-    reader.unknown
-      .orElse(ofReader)
-      .orElse(Option.when(hasDeletionVectors)(Reasons("DELTA_DELETION_VECTORS")))
+    ofReader.orElse(Option.when(hasDeletionVectors)(Reasons("DELTA_DELETION_VECTORS")))
 
   /** Why Delta's own file index must stay; None: tamis may list the files for Delta's reader. Its
     * reader finds deleted rows by their row index, which a query of `_metadata` numbers otherwise.
     */
   def ofDeltasIndex(readsMetadata: Boolean): Option[Reason] =
-    reader.unknown.orElse(
-      Option.when(readsMetadata && hasDeletionVectors)(
-        Reasons("DELTA_DELETION_VECTORS_AND_METADATA")
-      )
-    )
+    if (readsMetadata && hasDeletionVectors) Some(Reasons("DELTA_DELETION_VECTORS_AND_METADATA"))
+    else None
 
   /** The same relation over a listing of these files. */
   def recorded: HadoopFsRelation =

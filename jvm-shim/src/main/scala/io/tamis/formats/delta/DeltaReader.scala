@@ -21,17 +21,6 @@ private[delta] final class DeltaReader(format: AnyRef) {
     else if (isOfChanges || writesAheadOfReaders) Some(Reasons("DELTA_READER"))
     else None
 
-  /** Why nothing is known about the files of the table, nor about what its log says of them; None:
-    * every feature that readers must know is known here.
-    */
-  def unknown: Option[Reason] = {
-    val features = Members.get[Set[String]](Members.call(format, "protocol"), "readerFeatureNames")
-    val unknown = (features -- DeltaReader.Known).toSeq.sorted
-    Option.when(unknown.nonEmpty)(
-      Reasons("DELTA_UNKNOWN_FEATURE", "features" -> unknown.mkString(", "))
-    )
-  }
-
   private def isOfChanges: Boolean = Members.get[Boolean](format, "isCDCRead")
 
   /** Whether files may hold columns in another type than the table, which Delta checks when it
@@ -53,17 +42,5 @@ private object DeltaReader {
     "variantType-preview",
     "variantShredding",
     "variantShredding-preview"
-  )
-
-  /** The features for readers with which files, statistics and deletion vectors mean what is
-    * assumed here. Features for writers alone change neither (Delta protocol, "Table Features").
-    */
-  private val Known = Unread ++ Set(
-    "catalogManaged", // Delta resolves the version, and names the files of the log
-    "columnMapping",
-    "deletionVectors",
-    "timestampNtz",
-    "v2Checkpoint",
-    "vacuumProtocolCheck"
   )
 }
