@@ -26,6 +26,14 @@ _TRANSFORMS: Final = {
 }
 
 
+#: Properties of Iceberg by which files have several row groups, of three rows each.
+_ROW_GROUPS: Final = {
+    "write.parquet.row-group-size-bytes": "1",
+    "write.parquet.row-group-check-min-record-count": "3",
+    "write.parquet.row-group-check-max-record-count": "3",
+}
+
+
 def _columns(table: RandomTable) -> list[Leaf]:
     return [leaf for leaf in table.leaves if "." not in leaf.sql and leaf.sql != "part"]
 
@@ -72,7 +80,10 @@ def _iceberg(rng: random.Random, table: RandomTable) -> str:
         "write.metadata.metrics.default": rng.choice(
             ["truncate(16)"] * 4 + ["full", "truncate(2)", "counts", "none"]
         ),
-        "write.parquet.row-group-size-bytes": rng.choice(["134217728", "1000"]),
+        "read.split.target-size": rng.choice(["134217728", "134217728", "500"]),
+        "read.split.open-file-cost": rng.choice(["4194304", "1"]),
+        "read.parquet.vectorization.enabled": rng.choice(["true", "false"]),
+        **rng.choice([{}, _ROW_GROUPS, _ROW_GROUPS]),
         **{
             f"write.{change}.mode": rng.choice(["copy-on-write", "merge-on-read"])
             for change in ("delete", "update", "merge")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from random import Random
 from typing import Any
@@ -408,6 +409,29 @@ def test_counts_of_dropped_row_groups_and_of_rows() -> None:
     decision = Scan(FOUR).decide(compare("=", c, 60))
     assert (decision.dropped, decision.records) == (0, 0)
     assert ranges(decision) == []
+
+
+def test_rows_of_row_groups_are_not_counted_where_some_were_deleted() -> None:
+    """A later batch must not make the number known again, nor files that are read whole unknown."""
+    scan = Scan(FOUR, [(40, 49), (50, 59)], [(60, 69), (70, 79)])
+
+    def decide_(deleted: set[int], *conjuncts: Expr) -> RowGroupDecision:
+        segments = [Segment(slice(0, 3), scan.files)]
+        batches = [replace(scan.batch(n), has_deletes=n in deleted) for n in range(3)]
+        before = decide(conjuncts, segments, 3)
+        decision = decide_row_groups(conjuncts, before, segments, batches)
+        assert decision is not None
+        return decision
+
+    in_all = is_in(c, 5, 45, 65)
+    assert decide_(set(), in_all).records == 30
+    assert [decide_({n}, in_all).records for n in range(3)] == [None] * 3
+    # the first file is left out, and the second one is read whole
+    assert decide_({0, 1}, is_in(c, 45, 55, 65)).records == 10
+    # what is proven of all rows holds for those that are left
+    decided = decide_({0}, compare(">=", c, 10), compare("<", c, 30))
+    assert ranges(decided) == [(0, 104, 100), (0, 204, 100)]
+    assert {each.pushdown for each in decided.scan.conjuncts} == {Pushdown.EXACT}
 
 
 def test_comparison_with_zero_is_not_exact_in_row_groups() -> None:

@@ -36,15 +36,16 @@ class GroupedFiles:
 
     - `ordinals`: the ordinal of the file in the scan.
     - `sizes`: bytes.
-    - `num_records`: rows.
+    - `num_records`: rows that were written.
     - `first`: the place of the first row group of the file. Each file has at least one.
 
     One entry per row group:
 
     - `start`, `stop`, `midpoint`: byte offsets in the file, -1 where not known.
-    - `group_records`: rows.
+    - `group_records`: rows that were written.
 
-    `files` and `groups` are the statistics of the files and of the row groups.
+    `files` and `groups` are the statistics of the files and of the row groups. `has_deletes`: some
+    of the rows may have been deleted since, and a scan does not return them.
     """
 
     ordinals: npt.NDArray[np.intp]
@@ -57,3 +58,4 @@ class GroupedFiles:
     group_records: Numbers
     files: Statistics
     groups: Statistics
+    has_deletes: bool = False

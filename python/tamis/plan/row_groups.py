@@ -17,6 +17,9 @@ or not. If the row groups of a file lie in any other way, the file is read whole
 A conjunct is exact if it is true for every row that is read: in every kept row group, and in every
 file that is read whole. A conjunct that was unsupported for files, such as `c IS NULL` where every
 file has a NULL, is inexact if it rules out a row group.
+
+Rows that were deleted since they were written make no difference: what statistics prove of all rows
+of a row group, they prove of those that are left.
 """
 
 from __future__ import annotations
@@ -91,13 +94,13 @@ class RowGroupDecision:
     - `scan`: the files and conjuncts, updated.
     - `ranges`: the bytes to read of files that are not read whole.
     - `dropped`: the number of row groups of previously kept files that are not read.
-    - `records`: the number of rows in `ranges`.
+    - `records`: the number of rows in `ranges`; None: not known, because rows were deleted.
     """
 
     scan: ScanDecision
     ranges: ByteRanges
     dropped: int
-    records: int
+    records: int | None
 
 
 def decide_row_groups(
@@ -244,7 +247,7 @@ class _Progress:
     ranges: list[ByteRanges] = field(default_factory=list)
     seen: int = 0
     dropped: int = 0
-    records: int = 0
+    records: int | None = 0
 
     def __post_init__(self) -> None:
         self.kept = self.before.kept.copy()
@@ -276,7 +279,10 @@ class _Progress:
         self.dropped += int((batch.counts - batch.kept_counts)[partial].sum())
         partial &= batch.kept_counts > 0
         read = batch.kept & np.repeat(partial, batch.counts)
-        self.records += int(files.group_records[read].sum())
+        if files.has_deletes and partial.any():
+            self.records = None  # it is not known from which row groups rows were deleted
+        elif self.records is not None:
+            self.records += int(files.group_records[read].sum())
         self.ranges.append(_ranges(files, read, batch.counts))
         proving = np.flatnonzero(batch.kept & np.repeat(batch.trusted, batch.counts))
         if len(proving):

@@ -156,7 +156,7 @@ def known_when_run(condition: dict[str, Any]) -> str:
 def _kept(scan: dict[str, Any]) -> str:
     parts = [part_of_whole(scan["files_kept"], scan["files_total"], "files")]
     groups = scan.get("row_groups_kept"), scan.get("row_groups_total")
-    if None not in groups:
+    if groups[0] is not None:
         parts.append(part_of_whole(*groups, "row groups"))
     parts.append(part_of_whole(scan["bytes_kept"], scan["bytes_total"], "bytes"))
     parts.append(part_of_whole(scan["rows_kept"], scan["rows_total"], "rows"))

@@ -188,7 +188,7 @@ def _with_row_groups(
     whole[decision.ranges.files] = False
     records = scan.records(whole)
     if records is not None:
-        records += decision.records
+        records = None if decision.records is None else records + decision.records
     groups = counted(scan, files.kept)
     return structs.replace(
         _answer(request, scan, decision.scan, records),

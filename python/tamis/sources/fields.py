@@ -14,13 +14,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import pyarrow as pa
 
-__all__ = ["BoundField", "Field", "bind", "fields_of", "ids_of", "stored_path", "table_schema"]
+from tamis.indexing.executor.field_paths import id_of
 
-_ID: Final = b"PARQUET:field_id"
+__all__ = ["BoundField", "Field", "bind", "fields_of", "ids_of", "stored_path", "table_schema"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,19 +136,13 @@ def _inner(data_type: Any) -> list[pa.Field]:
 
 def ids_of(schema: pa.Schema) -> tuple[int | None, ...]:
     """Return the field ids of all columns and of everything inside of them."""
-    return tuple(_id(each) for field in schema for each in _walk(field))
+    return tuple(id_of(each) for field in schema for each in _walk(field))
 
 
 def _walk(field: pa.Field) -> Iterator[pa.Field]:
     yield field
     for each in _inner(field.type):
         yield from _walk(each)
-
-
-def _id(field: pa.Field) -> int | None:
-    text = (field.metadata or {}).get(_ID)
-    number = None if text is None else int(text)
-    return None if number is None or number < 0 else number
 
 
 def bind(fields: Sequence[Field], schema: pa.Schema) -> Bound:
@@ -203,7 +197,7 @@ def _bound(fields: Sequence[Field], stored: Sequence[pa.Field], has_ids: bool) -
 
 def _is_same(field: Field, stored: pa.Field, has_ids: bool) -> bool:
     if field.id is not None:
-        return _id(stored) == field.id if has_ids else stored.name in field.aliases
+        return id_of(stored) == field.id if has_ids else stored.name in field.aliases
     if field.exact:
         return bool(stored.name == field.physical)
     return bool(stored.name.lower() == field.physical.lower())

@@ -10,10 +10,12 @@ from typing import Final
 import msgspec
 
 from tamis.indexing.problems import IndexUnusable
+from tamis.indexing.read.bound_row_groups import BoundRowGroups
 from tamis.indexing.read.bound_statistics import BoundStatistics
 from tamis.indexing.read.field_ids import FieldBinding, iceberg_reading, other_table
 from tamis.indexing.read.index_statistics import IndexStatistics
 from tamis.indexing.read.open_indexes import OpenIndex
+from tamis.indexing.read.row_groups import RowGroups
 from tamis.tables.index_problems import other_files
 from tamis.wire.scans import ScanRequest
 
@@ -46,17 +48,23 @@ class IcebergIndexes:
             if known is not None:
                 self._bound.move_to_end((id(index), key))
                 return known[1]
-        if index.reading is None or not isinstance(index.statistics, IndexStatistics):
+        groups = index.row_groups
+        if (
+            index.reading is None
+            or not isinstance(index.statistics, IndexStatistics)
+            or not isinstance(groups, RowGroups)
+        ):
             return other_files(request, "it describes Parquet files by the names of their columns")
         try:
             now = iceberg_reading(snapshot)
             why = other_table(index.reading, now)
             if why is not None:
                 return other_files(request, why)
-            statistics = BoundStatistics(index.statistics, FieldBinding(index.reading, now))
+            fields = FieldBinding(index.reading, now)
+            statistics = BoundStatistics(index.statistics, fields)
         except (ValueError, LookupError, TypeError, AttributeError) as problem:
             return other_files(request, f"the schema has an unexpected form ({problem!r:.200})")
-        made = replace(index, statistics=statistics)
+        made = replace(index, statistics=statistics, row_groups=BoundRowGroups(groups, fields))
         with self._lock:
             _, made = self._bound.setdefault((id(index), key), (index, made))
             while len(self._bound) > _MOST:

@@ -112,7 +112,7 @@ def with_records(
 ) -> Iterator[tuple[Part, Statistics]]:
     """Yield the files of a part with what a table format and the index know about them.
 
-    Row groups of the index are used only where no row was deleted, because they count rows.
+    The index does not count the rows of files from which some were deleted.
 
     Args:
         part: The files.
@@ -136,7 +136,7 @@ def with_records(
         statistics = IndexedRecords(
             _picked(recorded.statistics, some.ordinals), some.statistics, flags[chosen]
         )
-        yield some if whole else Part(some.ordinals, some.rows, None), statistics
+        yield some if whole else Part(some.ordinals, some.rows, None, part.index), statistics
 
 
 def _picked(statistics: Statistics, ordinals: slice | npt.NDArray[np.intp]) -> Statistics:

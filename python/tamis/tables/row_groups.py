@@ -11,6 +11,7 @@ import numpy.typing as npt
 from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.statistics import Statistics
 from tamis.files.segments import BLOCK, GroupedFiles, Segment
+from tamis.indexing.read.open_indexes import OpenIndex
 from tamis.indexing.read.row_groups import RowGroupTable
 from tamis.tables.partitions import FileStatistics
 from tamis.tables.scan_input import Part, ScanInput
@@ -30,7 +31,8 @@ def counted(scan: ScanInput, kept: Flags) -> RowGroupCounts | None:
     """Return the counts of row groups, or None if they are not known for one of the files."""
     total = of_kept = 0
     for part in scan.parts:
-        table = None if part.index is None else part.index.row_groups.table()
+        index = part.of_row_groups
+        table = None if index is None else index.row_groups.table()
         if table is None:
             return None
         if isinstance(part.rows, slice):
@@ -52,15 +54,16 @@ def grouped_files(scan: ScanInput, kept: Flags) -> Iterator[GroupedFiles]:
     The index is not read before the first batch is requested.
     """
     for segment, part in zip(scan.segments, scan.parts, strict=True):
-        if part.index is None or not kept[part.ordinals].any():
+        index = part.of_row_groups
+        if index is None or not kept[part.ordinals].any():
             continue
-        table = part.index.row_groups.table()
+        table = index.row_groups.table()
         if table is not None:
-            yield from _batches(segment, part, table, kept)
+            yield from _batches(segment, part, index, table, kept)
 
 
 def _batches(
-    segment: Segment, part: Part, table: RowGroupTable, kept: Flags
+    segment: Segment, part: Part, index: OpenIndex, table: RowGroupTable, kept: Flags
 ) -> Iterator[GroupedFiles]:
     flags = kept[part.ordinals]
     # Evaluate some files at a time, because the caller may stop after the first batches.
@@ -74,18 +77,18 @@ def _batches(
         while start < len(chosen):
             before = 0 if start == 0 else int(total[start - 1])
             stop = max(start + 1, int(np.searchsorted(total, before + BLOCK, side="right")))
-            yield _batch(segment, part, table, chosen[start:stop], counts[start:stop])
+            yield _batch(segment, part, index, table, chosen[start:stop], counts[start:stop])
             start = stop
 
 
 def _batch(
     segment: Segment,
     part: Part,
+    index: OpenIndex,
     table: RowGroupTable,
     chosen: npt.NDArray[np.intp],
     counts: npt.NDArray[np.int64],
 ) -> GroupedFiles:
-    assert part.index is not None
     ordinals = _picked(part.ordinals, chosen)
     rows = _picked(part.rows, chosen)
     first = np.cumsum(counts) - counts
@@ -99,8 +102,8 @@ def _batch(
     start = table.start[groups]
     return GroupedFiles(
         ordinals,
-        part.index.files.size.to_numpy()[rows],
-        part.index.num_records[rows],
+        index.files.size.to_numpy()[rows],
+        index.num_records[rows],
         first,
         start,
         start + table.length[groups],
@@ -108,6 +111,7 @@ def _batch(
         table.num_records[groups],
         files,
         statistics,
+        has_deletes=part.written is not None,
     )
 
 

@@ -87,12 +87,20 @@ class ScanInput:
 class Part:
     """Some files of a listing, with their ordinals there and their rows in an index.
 
-    `index` is None if no index describes these files.
+    - `index`: None if no index describes the rows of these files.
+    - `written`: the index that describes the rows that were written to these files, of which some
+      were deleted since. Then `index` is None.
     """
 
     ordinals: slice | npt.NDArray[np.intp]
     rows: slice | npt.NDArray[np.int64]
     index: OpenIndex | None
+    written: OpenIndex | None = None
+
+    @property
+    def of_row_groups(self) -> OpenIndex | None:
+        """The index that knows the row groups of these files."""
+        return self.written if self.index is None else self.index
 
     @property
     def statistics(self) -> Statistics | None:

@@ -33,11 +33,13 @@ from tamis.indexing.executor import (
     columns_schema,
     decoding,
     executor_job,
+    field_paths,
     footers,
     row_group_ranges,
     thrift,
 )
 from tamis.indexing.executor.columns_schema import Leaf
+from tamis.indexing.executor.field_paths import Ids
 from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.table_schema import Schema
@@ -55,6 +57,7 @@ _SHIPPED = (
     columns_schema,
     decoding,
     executor_job,
+    field_paths,
     footers,
     row_group_ranges,
     storage,
@@ -83,8 +86,12 @@ def read_footers(
     columns: Sequence[Leaf],
     case_sensitive: bool,
     settings: Mapping[str, str],
+    ids: Sequence[Ids] | None = None,
 ) -> Harvest:
-    """Read the footers of the listed files at these ordinals, on the executors."""
+    """Read the footers of the listed files at these ordinals, on the executors.
+
+    For `ids` see `FooterReader`.
+    """
     if len(ordinals) == 0:
         return empty_harvest(columns)
     context = spark.sparkContext
@@ -101,6 +108,7 @@ def read_footers(
         leaves=list(columns),
         case_sensitive=case_sensitive,
         settings=dict(settings),
+        ids=ids,
     )
     results = _collected(context, streams, read, f"reading {len(ordinals)} footers")
     return Harvest(

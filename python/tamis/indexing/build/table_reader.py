@@ -21,6 +21,7 @@ from tamis.indexing.build.rows.row_columns import (
     reads_partitions,
     row_leaves,
 )
+from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.executor.executor_job import SMALLEST
 from tamis.indexing.format.distinct_sketches import missing_library
@@ -28,7 +29,8 @@ from tamis.indexing.format.entries import Entry, entries_of
 from tamis.indexing.format.entry_statistics import Recorded, RowStatistics, timed
 from tamis.indexing.format.recording_spec import RecordingSpec, passing_sql, union_of
 from tamis.indexing.format.table_schema import Schema
-from tamis.indexing.read.reader_options import ICEBERG, refusal
+from tamis.indexing.read.field_ids import ids_in
+from tamis.indexing.read.reader_options import ICEBERG, Reading, refusal
 from tamis.wire.catalyst import decode
 
 if TYPE_CHECKING:
@@ -177,7 +179,9 @@ class TableReader:
         listing = self.listing
         if listing.reading is not None:
             rows = read_rows(self._spark, self._target, listing, ordinals, leaves, self._schema)
-            return rows.files, rows.row_groups
+            if listing.table_format != ICEBERG:
+                return rows.files, rows.row_groups
+            return self._with_row_groups(rows.files, ordinals, leaves, listing.reading)
         harvested = read_footers(
             self._spark,
             listing.snapshot.files,
@@ -187,6 +191,37 @@ class TableReader:
             storage_settings(self._spark),
         )
         return harvested.files, harvested.row_groups
+
+    def _with_row_groups(
+        self, files: pa.Table, ordinals: Ordinals, leaves: Sequence[Leaf], reading: Reading
+    ) -> tuple[pa.Table, pa.Table]:
+        """Return statistics of files of Iceberg, and those of their row groups, from footers.
+
+        Files that are not Parquet have none, nor have files whose footers cannot be read.
+        """
+        from tamis.indexing.build.jobs import read_footers
+        from tamis.indexing.build.rows.row_job import no_row_groups
+
+        ids = ids_in(reading)
+        try:
+            footers = read_footers(
+                self._spark,
+                self.listing.snapshot.files,
+                ordinals,
+                leaves,
+                self.listing.case_sensitive,
+                storage_settings(self._spark),
+                [ids[leaf.path] for leaf in leaves],
+            )
+        except Exception as problem:  # such as an executor without pyarrow, which rows do not need
+            warn_caller(
+                f"the footers of {self._target} could not be read ({causes(problem)}), so its "
+                "index lacks row groups. Everything else is indexed. To try again, run build()."
+            )
+            return files, no_row_groups(leaves)
+        place = files.schema.get_field_index("row_groups")
+        counts = footers.files.column("row_groups")
+        return files.set_column(place, "row_groups", counts), footers.row_groups
 
     def column_bytes(self, ordinals: Ordinals) -> dict[tuple[str, str], int]:
         """Estimate the compressed bytes of each column of Parquet files, from a sample of footers.

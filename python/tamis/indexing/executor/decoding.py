@@ -104,6 +104,17 @@ def _integer(wanted: str, column: Any) -> Decoder | None:
     return decode
 
 
+def is_signed(column: Any) -> bool:
+    """Return whether a column of a file is not one of unsigned integers.
+
+    Args:
+        column: The pyarrow `ColumnSchema`.
+    """
+    if column.logical_type.type != "INT":
+        return True
+    return bool(json.loads(column.logical_type.to_json())["isSigned"])
+
+
 def _timestamp(wanted: str, column: Any) -> Decoder | None:
     if column.logical_type.type != "TIMESTAMP":
         return None

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
+from tamis.indexing.executor.field_paths import Ids
 from tamis.indexing.executor.footers import Footer, FooterReader, unreadable
 from tamis.indexing.storage import FileSystems
 
@@ -27,7 +28,11 @@ _EXACT = Context(prec=40)
 
 
 def harvest_stream(
-    stream: bytes, leaves: Sequence[Leaf], case_sensitive: bool, settings: Mapping[str, str]
+    stream: bytes,
+    leaves: Sequence[Leaf],
+    case_sensitive: bool,
+    settings: Mapping[str, str],
+    ids: Sequence[Ids] | None = None,
 ) -> list[tuple[bytes, bytes]]:
     """Run one task: `harvest` over an Arrow IPC stream. Returns pairs (files, row_groups).
 
@@ -40,7 +45,7 @@ def harvest_stream(
             f"the executors have pyarrow {pa.__version__}, but tamis needs pyarrow "
             f"{OLDEST_PYARROW} or newer to read footers: install it there"
         )
-    rows = harvest(pa.ipc.open_stream(stream), leaves, case_sensitive, settings)
+    rows = harvest(pa.ipc.open_stream(stream), leaves, case_sensitive, settings, ids)
     return [(row["files"][0].as_py(), row["row_groups"][0].as_py()) for row in rows]
 
 
@@ -49,13 +54,15 @@ def harvest(
     leaves: Sequence[Leaf],
     case_sensitive: bool,
     settings: Mapping[str, str],
+    ids: Sequence[Ids] | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Read the footers of the files in batches of (ordinal, uri, size).
 
     Yields one row per batch, of two compressed Arrow IPC streams: `files` and `row_groups`. A file
-    that cannot be read, or does not have the listed size, gets a row without statistics.
+    that cannot be read, or does not have the listed size, gets a row without statistics. For `ids`
+    see `FooterReader`.
     """
-    reader = FooterReader(leaves, case_sensitive)
+    reader = FooterReader(leaves, case_sensitive, ids)
     file_systems = FileSystems(settings)
 
     def fetch(uri: str, size: int) -> pq.FileMetaData | str:

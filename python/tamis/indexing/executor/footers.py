@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence, Set
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -26,10 +26,12 @@ from tamis.indexing.executor.decoding import (
     counts_nulls_of_dictionaries,
     decoder,
     family_of,
+    is_signed,
     misstated,
     orders_dictionaries,
     reads_old_dates_unchanged,
 )
+from tamis.indexing.executor.field_paths import Ids, all_ids, stored_paths
 from tamis.indexing.executor.row_group_ranges import extents
 from tamis.indexing.executor.thrift import stated_groups
 
@@ -113,12 +115,25 @@ def unreadable(leaves: Sequence[Leaf], problem: str) -> Footer:
 
 
 class FooterReader:
-    """Reads footers of the files of one table; keeps one plan per distinct schema."""
+    """Reads footers of the files of one table; keeps one plan per distinct schema.
 
-    def __init__(self, leaves: Sequence[Leaf], case_sensitive: bool) -> None:
+    Args:
+        leaves: The columns of the table.
+        case_sensitive: Whether the case of their names matters.
+        ids: For each of them, its field id after those of the structs around it, by which files
+            have it; None: files have the columns by name.
+    """
+
+    def __init__(
+        self,
+        leaves: Sequence[Leaf],
+        case_sensitive: bool,
+        ids: Sequence[Ids] | None = None,
+    ) -> None:
         self.leaves = leaves
         self.case_sensitive = case_sensitive
-        self._plans: dict[tuple[str, ...], Plan] = {}
+        self._ids = ids
+        self._plans: dict[tuple[object, ...], Plan] = {}
 
     def read(self, metadata: pq.FileMetaData) -> Footer:
         plan = self._plan(metadata)
@@ -166,13 +181,19 @@ class FooterReader:
         schema = metadata.schema
         text = _SCHEMA_HEADER.sub("", repr(schema), count=1)
         if text.count(";") != metadata.num_columns:
-            return plan_of(schema, self.leaves, self.case_sensitive)
-        key = (text, *(schema.column(i).path for i in range(metadata.num_columns)))
+            return self._plan_of(schema)
+        paths = tuple(schema.column(i).path for i in range(metadata.num_columns))
+        key = (text, *paths, None if self._ids is None else all_ids(schema))
         plan = self._plans.get(key)
         if plan is None:
-            plan = plan_of(schema, self.leaves, self.case_sensitive)
+            plan = self._plan_of(schema)
             self._plans[key] = plan
         return plan
+
+    def _plan_of(self, schema: pq.ParquetSchema) -> Plan:
+        if self._ids is None:
+            return plan_of(schema, self.leaves, self.case_sensitive)
+        return plan_by_id(schema, self.leaves, self._ids)
 
 
 _SCHEMA_HEADER = re.compile(r"^<[^>]*>\n")
@@ -185,6 +206,28 @@ def plan_of(schema: pq.ParquetSchema, leaves: Sequence[Leaf], case_sensitive: bo
     except (pa.ArrowException, ValueError):
         return [None] * len(leaves)
     return [_entry(leaf, schema, paths, case_sensitive) for leaf in leaves]
+
+
+def plan_by_id(schema: pq.ParquetSchema, leaves: Sequence[Leaf], ids: Sequence[Ids]) -> Plan:
+    """Return how to read each leaf from files of this schema, which has it under its field id.
+
+    Nothing is known of a leaf that the file lacks, or has without a field id: a name mapping or a
+    default may give it values.
+    """
+    try:
+        paths = _paths(schema)
+        stored = stored_paths(schema.to_arrow_schema(), ids)
+    except (pa.ArrowException, ValueError):
+        return [None] * len(leaves)
+    plan: list[Reader | Absent | None] = []
+    for leaf, path in zip(leaves, stored, strict=True):
+        entry = None
+        if path is not None:
+            entry = _entry(replace(leaf, path=path), schema, paths, case_sensitive=True)
+        # The specification has no unsigned integers, so it does not say how they are read.
+        usable = isinstance(entry, Reader) and is_signed(schema.column(entry.ordinal))
+        plan.append(entry if usable else None)
+    return plan
 
 
 Path = tuple[str, ...]

@@ -26,7 +26,7 @@ from typing import Any, Final, TypeAlias
 from tamis.indexing.read.reader_options import ICEBERG, Reading
 from tamis.wire.iceberg import IcebergSnapshot
 
-__all__ = ["FieldBinding", "fixed_by_partitions", "iceberg_reading", "other_table"]
+__all__ = ["FieldBinding", "fixed_by_partitions", "iceberg_reading", "ids_in", "other_table"]
 
 Path: TypeAlias = tuple[str, ...]
 Names: TypeAlias = Mapping[int, Sequence[str]]
@@ -109,6 +109,14 @@ def fixed_by_partitions(reading: Reading) -> frozenset[Path]:
     return frozenset(
         path for path, each in _fields_of(reading).items() if each.is_fixed_by_partitions
     )
+
+
+def ids_in(reading: Reading) -> dict[Path, tuple[int, ...]]:
+    """Return the ids of all fields that are not in lists or maps, by their paths.
+
+    Those of a field are the ids of the structs around it and its own.
+    """
+    return {path: each.ids for path, each in _fields_of(reading).items()}
 
 
 @dataclass(frozen=True, slots=True)

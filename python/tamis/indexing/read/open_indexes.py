@@ -26,6 +26,7 @@ from tamis.indexing.format.row_statistics import recording_of
 from tamis.indexing.format.specification import SpecificationFile
 from tamis.indexing.format.store import Stamp, Store
 from tamis.indexing.problems import IndexMissing, IndexUnusable, overwritten, unreachable
+from tamis.indexing.read.bound_row_groups import BoundRowGroups
 from tamis.indexing.read.bound_statistics import BoundStatistics
 from tamis.indexing.read.cache import LocalCache
 from tamis.indexing.read.index_statistics import IndexStatistics
@@ -62,7 +63,7 @@ class OpenIndex:
     files: FileKeys
     num_records: npt.NDArray[np.int64]
     statistics: IndexStatistics | BoundStatistics
-    row_groups: RowGroups
+    row_groups: RowGroups | BoundRowGroups
     reading: Reading | None = None
 
 

@@ -16,6 +16,7 @@ from tamis.indexing.format.layout import FILES, ROW_GROUPS, Pointer
 from tamis.indexing.format.row_statistics import Recording
 from tamis.indexing.format.store import Store
 from tamis.indexing.problems import IndexUnusable
+from tamis.indexing.read.bound_statistics import BoundStatistics
 from tamis.indexing.read.cache import LocalCache
 from tamis.indexing.read.index_statistics import IndexStatistics
 
@@ -44,7 +45,7 @@ class RowGroupTable:
     length: Numbers
     midpoint: Numbers
     num_records: Numbers
-    statistics: IndexStatistics
+    statistics: IndexStatistics | BoundStatistics
 
 
 class RowGroups:

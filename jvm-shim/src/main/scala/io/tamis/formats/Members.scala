@@ -1,6 +1,6 @@
 package io.tamis.formats
 
-import java.lang.reflect.{Field, Method}
+import java.lang.reflect.{Constructor, Field, Method}
 import java.util.concurrent.ConcurrentHashMap
 
 /** Calls members of classes of table formats, whose jars tamis does not compile against.
@@ -10,6 +10,7 @@ import java.util.concurrent.ConcurrentHashMap
   */
 private[formats] object Members {
   private val methods = new ConcurrentHashMap[(Class[_], String, Int), Method]
+  private val constructors = new ConcurrentHashMap[(Class[_], Int), Constructor[_]]
   private val fields = new ConcurrentHashMap[(Class[_], String), Field]
 
   /** Calls the method of that name with as many parameters as there are arguments. */
@@ -38,14 +39,23 @@ private[formats] object Members {
     )
     .get(target)
 
-  /** An instance of a class, made by its constructor with as many parameters. */
-  def make(of: Class[_], arguments: AnyRef*): AnyRef = {
-    val constructors = of.getConstructors.filter(_.getParameterCount == arguments.size)
-    constructors.headOption
-      .getOrElse(throw new NoSuchMethodException(missing(of, "<init>")))
-      .newInstance(arguments: _*)
-      .asInstanceOf[AnyRef]
-  }
+  /** An instance of a class, made by its constructor with as many parameters, also if it is not
+    * public.
+    */
+  def make(of: Class[_], arguments: AnyRef*): AnyRef = constructors
+    .computeIfAbsent(
+      (of, arguments.size),
+      _ => {
+        val all = of.getConstructors.toSeq ++ of.getDeclaredConstructors
+        val constructor = all
+          .find(_.getParameterCount == arguments.size)
+          .getOrElse(throw new NoSuchMethodException(missing(of, "<init>")))
+        constructor.setAccessible(true)
+        constructor
+      }
+    )
+    .newInstance(arguments: _*)
+    .asInstanceOf[AnyRef]
 
   /** The singleton of a Scala object. */
   def singleton(loader: ClassLoader, name: String): AnyRef =

@@ -41,7 +41,10 @@ object ScanSizes {
         decision.keptRecords,
         if (listing.isWholeTable) decision.totalRecords else table.rows
       ),
-      decision.rowGroups.getOrElse(Kept(None, None))
+      // if not all files of the table are listed, their row groups are not counted
+      decision.rowGroups
+        .map(groups => groups.copy(total = groups.total.filter(_ => listing.isWholeTable)))
+        .getOrElse(Kept(None, None))
     )
   }
 }

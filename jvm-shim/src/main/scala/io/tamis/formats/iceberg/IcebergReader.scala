@@ -24,14 +24,20 @@ private[iceberg] final class IcebergReader(
     options: CaseInsensitiveStringMap
 ) extends FilesReader {
 
-  override val wholeFiles: Boolean = true
+  override lazy val wholeFiles: Boolean = !table.splitsTasks
 
   override def scan(
       of: TamisTable,
       decision: Decision,
       columns: StructType
   ): FilesScan =
-    new IcebergScan(table.name, files, decision.kept, () => ofIceberg(decision, columns))
+    new IcebergScan(
+      table.name,
+      files,
+      decision.kept,
+      decision.conjuncts.exists(_.isExact),
+      () => ofIceberg(decision, columns)
+    )
 
   /** Iceberg's scan of all files, with the conjuncts that Spark still applies and the ranges that
     * they imply, by which Iceberg skips files and row groups.

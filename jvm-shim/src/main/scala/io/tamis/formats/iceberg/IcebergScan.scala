@@ -15,6 +15,8 @@ import org.apache.spark.sql.types.StructType
   * The tasks of Iceberg's scan are replaced by those of the kept files. Everything else is
   * Iceberg's.
   *
+  * @param lacksFilters
+  *   whether filters were proven for the rows that are kept, and have left the plan
   * @param make
   *   makes Iceberg's scan of all files
   */
@@ -22,6 +24,7 @@ private[iceberg] final class IcebergScan(
     name: String,
     files: IcebergFiles,
     kept: FileSelection,
+    lacksFilters: Boolean,
     make: () => Scan,
     atRunTime: Option[IcebergScan.AtRunTime] = None
 ) extends FilesScan {
@@ -35,7 +38,7 @@ private[iceberg] final class IcebergScan(
         tasks.reset(d.planned)
         // Iceberg groups the partitions of a join by what all its tasks have in common: fixed first
         partitioningOf(ofIceberg)
-        if (d.left.count < kept.count) confine(d.left, files.ordinals)
+        if (d.left != kept) confine(d.left, files.ordinals)
         ofIceberg match {
           case filtered: SupportsRuntimeV2Filtering if d.predicates.nonEmpty =>
             // it only leaves out files
@@ -64,24 +67,36 @@ private[iceberg] final class IcebergScan(
   }
 
   private def confine(to: FileSelection, known: IcebergFiles.Ordinals): Unit =
-    tasks.keep { task =>
+    tasks.choose { task =>
       val location = tasks.locationOf(task)
       // The file lies in a manifest that cannot hold a matching row, and which Iceberg opens only
       // because it plans the whole snapshot: every row of it fails a filter. Proven filters hold for
       // the listed files alone, so it must not be read.
       val isRuledOut = !known.containsKey(location) && files.rulesOut(IcebergTasks.fileOf(task))
-      !isRuledOut && to.contains(ordinalOf(location, known))
+      if (isRuledOut) None
+      else Some(ordinalOf(location, known)).filter(to.contains(_)).map(partOf(task, to, _))
+    }
+
+  /** The task, confined to the row groups that are kept of its file. */
+  private def partOf(task: AnyRef, to: FileSelection, ordinal: Int): AnyRef =
+    to.ranges.of(ordinal, IcebergScan.EachRowGroup).fold(task) { ranges =>
+      PartOfFile.of(Altered.original(task), ranges).getOrElse {
+        if (lacksFilters) throw unexpected(tasks.locationOf(task), "in an unknown way")
+        else task // the filters remove the rows of the other row groups
+      }
     }
 
   /** Filters that were proven for all files of the listing have left the plan. */
   private def ordinalOf(location: String, known: IcebergFiles.Ordinals): Int = {
     if (!known.containsKey(location))
-      throw new IllegalStateException(
-        s"Iceberg reads $location of $name, which is not among the files of its " +
-          "manifests. Run the query again with spark.tamis.enabled=false, and report this error"
-      )
+      throw unexpected(location, "which is not among the files of its manifests")
     known.get(location)
   }
+
+  private def unexpected(location: String, how: String) = new IllegalStateException(
+    s"Iceberg reads $location of $name, $how. Run the query again with " +
+      "spark.tamis.enabled=false, and report this error"
+  )
 
   private lazy val batch = confined.toBatch
 
@@ -119,7 +134,8 @@ private[iceberg] final class IcebergScan(
       columns.nonEmpty && columns.forall(names)
     }
     confined
-    new IcebergScan(name, files, kept, make, Some(IcebergScan.AtRunTime(left, own, tasks.planned)))
+    val atRunTime = IcebergScan.AtRunTime(left, own, tasks.planned)
+    new IcebergScan(name, files, kept, lacksFilters, make, Some(atRunTime))
   }
 
   override def equals(other: Any): Boolean = other match {
@@ -132,6 +148,9 @@ private[iceberg] final class IcebergScan(
 }
 
 private[iceberg] object IcebergScan {
+
+  /** Iceberg itself joins parts that touch, where it reads them in one partition. */
+  private val EachRowGroup = 1L
 
   /** What is known when the query runs.
     *

@@ -74,6 +74,9 @@ private[iceberg] final class IcebergTable private (ofSpark: Table, table: AnyRef
       scheme.forall(Set("file", "hdfs"))
     })
 
+  /** Whether tasks can be confined to row groups of their files. */
+  def splitsTasks: Boolean = PartOfFile.isKnown(loader)
+
   /** The same task, which reads all rows of its file. */
   def withoutDeletes(task: AnyRef): AnyRef = {
     def ofClass(name: String): Class[_] = Class.forName(s"org.apache.iceberg.$name", true, loader)

@@ -27,10 +27,14 @@ private[iceberg] final class IcebergTasks(scan: Scan) {
 
   def locationOf(task: AnyRef): String = IcebergTasks.locationOf(IcebergTasks.fileOf(task))
 
-  def keep(isKept: AnyRef => Boolean): Unit = {
+  def keep(isKept: AnyRef => Boolean): Unit = choose(task => Option.when(isKept(task))(task))
+
+  /** Replaces each task by another one, or removes it. */
+  def choose(replacement: AnyRef => Option[AnyRef]): Unit = {
     val before = planned
-    val surviving = before.filter(isKept)
-    if (surviving.size < before.size) reset(surviving)
+    val after = before.flatMap(replacement(_))
+    val isSame = after.size == before.size && after.lazyZip(before).forall(_ eq _)
+    if (!isSame) reset(after)
   }
 
   def reset(to: Seq[AnyRef]): Unit =
@@ -42,7 +46,7 @@ private[iceberg] object IcebergTasks {
   private val Tasks = "tasks"
   private val Reset = "resetTasks"
 
-  def fileOf(task: AnyRef): AnyRef = Members.call(task, "file")
+  def fileOf(task: AnyRef): AnyRef = Members.call(Altered.original(task), "file")
   def locationOf(file: AnyRef): String = Members.get[String](file, "location")
 
   /** The location of the manifest that lists a file; None: Iceberg does not say. */

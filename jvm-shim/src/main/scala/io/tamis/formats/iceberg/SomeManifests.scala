@@ -1,7 +1,6 @@
 package io.tamis.formats.iceberg
 
 import io.tamis.formats.Members
-import java.lang.reflect.{InvocationHandler, InvocationTargetException, Method, Proxy}
 import java.util
 
 import scala.jdk.CollectionConverters._
@@ -67,27 +66,14 @@ private[iceberg] object SomeManifests {
     val loader = table.getClass.getClassLoader
     val chosen = new util.ArrayList(manifests.asJava)
     val id = Members.call(snapshot, "snapshotId")
-    val ofSnapshot = over(loader, Seq("org.apache.iceberg.Snapshot"), snapshot) {
+    val ofSnapshot = Altered(loader, Seq("org.apache.iceberg.Snapshot"), snapshot) {
       (method, result) =>
         if (method == "dataManifests") chosen else result
     }
-    over(loader, Interfaces, table) { (method, result) =>
+    Altered(loader, Interfaces, table) { (method, result) =>
       val isSnapshot = method == "snapshot" || method == "currentSnapshot"
       if (isSnapshot && result != null && Members.call(result, "snapshotId") == id) ofSnapshot
       else result
     }
-  }
-
-  /** An object like another one, except for what a function changes of the results of methods. */
-  private def over(loader: ClassLoader, interfaces: Seq[String], target: AnyRef)(
-      changed: (String, AnyRef) => AnyRef
-  ): AnyRef = {
-    val handler: InvocationHandler = (_: Any, method: Method, arguments: Array[AnyRef]) => {
-      val result =
-        try method.invoke(target, Option(arguments).getOrElse(Array.empty[AnyRef]): _*)
-        catch { case e: InvocationTargetException => throw e.getCause }
-      changed(method.getName, result)
-    }
-    Proxy.newProxyInstance(loader, interfaces.map(Class.forName(_, true, loader)).toArray, handler)
   }
 }
