@@ -62,7 +62,7 @@ def _parts(spark: SparkSession, node: Any) -> Iterator[tuple[str, int, int]]:
 
     partitions = node.inputPartitions()
     for i in range(partitions.size()):
-        for task in call(call(partitions.apply(i), "taskGroup"), "tasks"):
+        for task in call(call(call(partitions.apply(i), "taskGroup"), "tasks"), "toArray"):
             location = call(call(task, "file"), "location").removeprefix("file:")
             yield location, call(task, "start"), call(task, "length")
 

