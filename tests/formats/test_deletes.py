@@ -13,24 +13,27 @@ from tests.launch.statements import Statements
 pytestmark = pytest.mark.spark
 
 #: A query, and the files that it reads under position deletes, deletion vectors and equality deletes
-#: of Iceberg, and under deletion vectors of Delta. 0: statistics answer it or, for the last query,
-#: Delta's reader reads what no filter rules out. None: not run, because Delta plans slowly.
+#: of Iceberg, and under deletion vectors of Delta. 0: statistics answer it.
+#: None: not run, because Delta plans slowly.
 QUERIES = [
     ("SELECT id FROM {t} WHERE id + 0 >= 95 AND id + 0 < 110 AND k < 9", 2, 2, 2, None),
     ("SELECT id FROM {t} WHERE id >= 0 AND k >= 0 AND id + 0 < 110", 2, 2, 2, 2),
-    # deletion vectors of Iceberg have an exact number of rows, and position deletes have not
-    ("SELECT count(*) FROM {t} WHERE id < 200", 2, 0, 2, 2),
+    # deletion vectors have an exact number of rows, and position deletes have not
+    ("SELECT count(*) FROM {t} WHERE id < 200", 2, 0, 2, 0),
     ("SELECT count(*) FROM {t} WHERE id >= 200 AND id < 400", 0, 0, 2, 0),
-    ("SELECT count(k) FROM {t} WHERE id < 100", 1, 1, 1, None),
+    ("SELECT count(k) FROM {t} WHERE id < 100", 1, 1, 1, 1),
     # the least and the greatest value may have been deleted
     ("SELECT min(id) FROM {t} WHERE id < 100", 1, 1, 1, 1),
     ("SELECT max(id), count(*) FROM {t} WHERE id < 100", 1, 1, 1, None),
     ("SELECT min(id), max(id) FROM {t} WHERE id >= 200 AND id < 300", 0, 0, 1, 0),
+    # the files without deleted rows are answered from statistics
+    ("SELECT min(id), count(*) FROM {t}", 2, 2, 5, 2),
     ("SELECT count(*) FROM (SELECT id FROM {t} WHERE id >= 200 LIMIT 100)", 1, 1, 3, 1),
     # 97 and 97 rows of these files are left
-    ("SELECT count(*) FROM (SELECT id FROM {t} WHERE id < 200 LIMIT 97)", 2, 1, 2, None),
-    ("SELECT id FROM {t} ORDER BY id LIMIT 97", 3, 1, 5, 0),
-    ("SELECT id FROM {t} ORDER BY id LIMIT 98", 3, 2, 5, None),
+    ("SELECT count(*) FROM (SELECT id FROM {t} WHERE id < 200 LIMIT 97)", 2, 1, 2, 1),
+    ("SELECT count(*) FROM (SELECT id FROM {t} WHERE id < 200 LIMIT 98)", 2, 2, 2, 2),
+    ("SELECT id FROM {t} ORDER BY id LIMIT 97", 3, 1, 5, 1),
+    ("SELECT id FROM {t} ORDER BY id LIMIT 98", 3, 2, 5, 2),
 ]
 KINDS = ["positions", "vectors", "equality", "delta"]
 

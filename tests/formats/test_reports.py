@@ -14,8 +14,7 @@ from tests.launch.statements import Statements
 pytestmark = pytest.mark.spark
 
 EMPTY = {
-    "mapped": "USING delta TBLPROPERTIES ('delta.columnMapping.mode' = 'name')",
-    "widening": "USING delta TBLPROPERTIES ('delta.enableTypeWidening' = 'true')",
+    "variants": "USING delta TBLPROPERTIES ('delta.feature.variantType' = 'supported')",
     "ice.db.nothing": "USING iceberg",
     "ice.db.refused": "USING iceberg",
     "mem.db.elsewhere": "USING iceberg",
@@ -23,18 +22,14 @@ EMPTY = {
 NO_FILTER = "and no filter shows which of its files are needed"
 #: The reason why a table is left to its format. `{delta}` and `{ice}` have deletion vectors.
 LEFT = [
-    ("SELECT * FROM {delta}", f"some of its files have deletion vectors, {NO_FILTER}"),
     (
         "SELECT id, _metadata.file_size FROM {delta} WHERE id + 0 < 150",
         "some of its files have deletion vectors, and the query reads its _metadata column",
     ),
     (
-        "SELECT * FROM mapped",
-        f"its columns have other names in the files (column mapping), {NO_FILTER}",
-    ),
-    (
-        "SELECT * FROM widening",
-        f"it uses a feature that only Delta's own reader supports, {NO_FILTER}",
+        "SELECT * FROM variants",
+        "it uses VARIANT or the change data feed, for which Delta's own relation stays in the plan, "
+        f"{NO_FILTER}",
     ),
     (
         "SELECT * FROM {ice}.files",
@@ -81,7 +76,7 @@ def test_why_a_table_is_left_to_its_format(formats: Statements, tmp_path: Path) 
         assert len(formats.same(query).rows) == (2 if "refused" in query else 1)
     unprepared = {"spark.databricks.delta.stats.skipping": "false"}
     text = formats.text_of(
-        "tests.formats.in_session:explained", "SELECT * FROM mapped", **unprepared
+        "tests.formats.in_session:explained", "SELECT * FROM variants", **unprepared
     )
     assert "Delta has not chosen the files for this plan" in text
 

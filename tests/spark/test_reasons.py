@@ -825,11 +825,10 @@ ELSEWHERE = {
     "SIDECAR_STARTING",  # tests/launch/test_early_query.py
     # of tables whose formats need jars: tests/formats
     "DELTA_CHOSE_NO_FILES",
-    "DELTA_COLUMN_MAPPING",
-    "DELTA_DELETION_VECTORS",
     "DELTA_DELETION_VECTORS_AND_METADATA",
+    "DELTA_EXECUTORS_LACK_JAR",
     "DELTA_LISTED_AFTER_TAMIS",
-    "DELTA_READER",
+    "DELTA_RELATION",
     "DELTA_UNKNOWN_FEATURE",
     "ICEBERG_CATALOG_PLANS",
     "ICEBERG_ENCRYPTED",

@@ -2,7 +2,8 @@
 
 Any n rows that pass the filters are an answer to LIMIT n, or all such rows if there are fewer. If
 the fully matching files F1 .. Fm hold n rows or more, all of their rows pass, so any n of them are
-an answer. No other file has to be read. Spark reads the largest files first and stops when it has n
+an answer. No other file has to be read. The numbers of rows are those that are left: rows that a
+table format has deleted do not count. Spark reads the largest files first and stops when it has n
 rows, so the largest files are chosen: the rows are then mostly those that plain Spark returns. The
 filter is true for every row of the files that are read, so it does not matter whether it stays in
 the plan. If they hold fewer rows, it is not known how many rows of the other files pass, so all

@@ -17,7 +17,11 @@ object OptimizedSubquery {
     * runs again over the whole query, and fails on subqueries that it has merged before.
     */
   def optimized(session: SparkSession, plan: LogicalPlan): LogicalPlan =
-    session.sessionState.optimizer.execute(Subquery(plan, correlated = false)).children.head
+    optimized(session, Subquery(plan, correlated = false))
+
+  /** The same for a subquery that may be correlated. */
+  def optimized(session: SparkSession, subquery: Subquery): LogicalPlan =
+    session.sessionState.optimizer.execute(subquery).children.head
 
   /** The subquery of an optimized plan. */
   def of(optimized: LogicalPlan): ScalarSubquery =

@@ -14,15 +14,35 @@ object ParquetReader extends FilesReader {
   override val wholeFiles: Boolean = false
 
   override def scan(table: TamisTable, decision: Decision, columns: StructType): FilesScan =
-    new ParquetFilesScan(table, decision, columns, decision.kept)
+    new ParquetFilesScan(table, decision, columns, decision.kept, OfSpark)
+
+  private object OfSpark extends ParquetReaders {
+    override val splitsFiles: Boolean = true
+    override def of(scan: ParquetScan): PartitionReaderFactory = ReadersWhenRun(scan)
+  }
 }
 
-/** Spark's scan over its own partitions, or over some row groups of its files. */
-private[scan] final class ParquetFilesScan(
+/** Makes what reads the partitions of Spark's scan. */
+trait ParquetReaders {
+
+  /** Whether several tasks may share a file. */
+  def splitsFiles: Boolean
+
+  /** Readers of the columns of the scan, in its order. */
+  def of(scan: ParquetScan): PartitionReaderFactory
+}
+
+/** Spark's scan over its own partitions, or over some row groups of its files.
+  *
+  * @param by
+  *   a function of the table alone: two scans of equal tables have the same readers
+  */
+private[tamis] final class ParquetFilesScan(
     table: TamisTable,
     decision: Decision,
     columns: StructType,
-    kept: FileSelection
+    kept: FileSelection,
+    by: ParquetReaders
 ) extends FilesScan {
 
   /** Pushes down the conjuncts that Spark still applies and the ranges that they imply, which also
@@ -37,7 +57,7 @@ private[scan] final class ParquetFilesScan(
 
   override def readSchema: StructType = native.readSchema()
   override def columnarSupportMode: Scan.ColumnarSupportMode = native.columnarSupportMode()
-  override lazy val readers: PartitionReaderFactory = new ReadersWhenRun(native)
+  override lazy val readers: PartitionReaderFactory = by.of(native)
 
   private lazy val groups: Option[PartitionGroups] =
     PartitionGroups.of(decision.kept, table.purpose.groupedBy).filter(_ => isGroupable)
@@ -58,13 +78,13 @@ private[scan] final class ParquetFilesScan(
 
   private def ungrouped: Array[InputPartition] =
     // Spark's own partitions change the scale of such values, also in the listing that it caches
-    if (!kept.ranges.isEmpty || Snapshots.holdsOtherScales(kept.listing))
-      RangePartitions.of(table.session, native, kept).toArray
+    if (!kept.ranges.isEmpty || !by.splitsFiles || Snapshots.holdsOtherScales(kept.listing))
+      RangePartitions.of(table.session, native, kept, by.splitsFiles).toArray
     else native.toBatch.planInputPartitions()
 
   override def filtered(left: FileSelection, predicates: Seq[V2Predicate]): FilesScan =
     if (left == kept) this
-    else new ParquetFilesScan(table, decision, columns, left)
+    else new ParquetFilesScan(table, decision, columns, left, by)
 
   override def metadata: Map[String, String] = native.getMetaData().filter { case (key, _) =>
     Set("ReadSchema", "PushedFilters", "Format")(key)

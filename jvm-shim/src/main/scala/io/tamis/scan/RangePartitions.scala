@@ -20,9 +20,17 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
   */
 object RangePartitions {
 
-  def of(session: SparkSession, scan: ParquetScan, kept: FileSelection): Seq[FilePartition] = {
+  /** @param splitsFiles
+    *   whether several tasks may share a file
+    */
+  def of(
+      session: SparkSession,
+      scan: ParquetScan,
+      kept: FileSelection,
+      splitsFiles: Boolean
+  ): Seq[FilePartition] = {
     val maxBytes = maxSplitBytes(session, kept)
-    val splits = splitsOf(session, scan, kept, maxBytes).flatMap(_._2)
+    val splits = splitsOf(session, scan, kept, maxBytes, splitsFiles).flatMap(_._2)
     FilePartition.getFilePartitions(session, splits, maxBytes)
   }
 
@@ -54,7 +62,8 @@ object RangePartitions {
       session: SparkSession,
       scan: ParquetScan,
       kept: FileSelection,
-      maxBytes: Long
+      maxBytes: Long,
+      splitsFiles: Boolean = true
   ): Seq[(Int, Seq[PartitionedFile])] = {
     val valuesOf = partitionValues(session, scan, kept.listing)
     val splits = Seq.newBuilder[(Int, Seq[PartitionedFile])]
@@ -77,7 +86,7 @@ object RangePartitions {
       kept.ranges.of(i, maxBytes) match {
         case None =>
           ofGroup ++= PartitionedFileUtil
-            .splitFiles(file, path, scan.isSplitable(path), maxBytes, values)
+            .splitFiles(file, path, splitsFiles && scan.isSplitable(path), maxBytes, values)
             .map(split => split.length -> split)
         case Some(ranges) =>
           ranges.foreach { case (start, length) =>

@@ -8,28 +8,26 @@ import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-/** Spark's readers of a scan, created only when a job is about to use them.
+/** The readers of a scan, created only when a job is about to use them.
   *
   * Creating them broadcasts the Hadoop configuration. Spark asks for the readers at planning time,
   * only to see whether they read columns, and also for scans that never run because their exchange
   * is reused. Spark's V1 scan broadcasts when it runs, and so does this class; executors receive
-  * Spark's own readers.
+  * the readers themselves.
+  *
+  * @param columnar
+  *   whether they read columns
   */
-final class ReadersWhenRun(scan: ParquetScan) extends PartitionReaderFactory {
+final class ReadersWhenRun(columnar: Boolean, make: () => PartitionReaderFactory)
+    extends PartitionReaderFactory {
 
   /** The conf at planning time, so that readers that are created later match what was reported
     * then.
     */
   private val conf = SQLConf.get.clone()
 
-  private lazy val native = SQLConf.withExistingConf(conf)(scan.toBatch.createReaderFactory())
+  private lazy val native = SQLConf.withExistingConf(conf)(make())
 
-  /** Same answer as Spark's readers, on 4.0 to 4.3. */
-  private val columnar = {
-    val schema = scan.readSchema()
-    ParquetUtils.isBatchReadSupportedForSchema(conf, schema) && conf.wholeStageEnabled &&
-    !WholeStageCodegenExec.isTooManyFields(conf, schema)
-  }
   override def supportColumnarReads(partition: InputPartition): Boolean = columnar
 
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] =
@@ -38,4 +36,18 @@ final class ReadersWhenRun(scan: ParquetScan) extends PartitionReaderFactory {
     native.createColumnarReader(partition)
 
   private def writeReplace(): AnyRef = native
+}
+
+object ReadersWhenRun {
+
+  /** Spark's own readers. */
+  def apply(scan: ParquetScan): ReadersWhenRun =
+    new ReadersWhenRun(isColumnar(scan), () => scan.toBatch.createReaderFactory())
+
+  /** Same answer as Spark's readers, on 4.0 to 4.3. */
+  private def isColumnar(scan: ParquetScan): Boolean = {
+    val (conf, schema) = (SQLConf.get, scan.readSchema())
+    ParquetUtils.isBatchReadSupportedForSchema(conf, schema) && conf.wholeStageEnabled &&
+    !WholeStageCodegenExec.isTooManyFields(conf, schema)
+  }
 }

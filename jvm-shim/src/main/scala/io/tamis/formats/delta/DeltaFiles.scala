@@ -2,6 +2,9 @@ package io.tamis.formats.delta
 
 import io.tamis.formats.{FormatFailure, IndexedFiles, Members, PathTable, SparkFiles}
 import io.tamis.listing.TableSize
+import io.tamis.remote.ExecutorJar
+import io.tamis.rules.relations.FileRelation
+import io.tamis.scan.{FilesReader, TamisTable}
 import io.tamis.wire.{Reason, Reasons}
 import java.lang.ref.SoftReference
 import java.util
@@ -10,8 +13,14 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
+import org.apache.spark.sql.execution.datasources.{
+  FileFormat,
+  FileIndex,
+  HadoopFsRelation,
+  LogicalRelation
+}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.types.{LongType, StructField}
 
 /** A relation of Delta over the files that Delta has chosen for a query: every file of the version
   * that is read, except those that Delta's own data skipping has left out.
@@ -26,15 +35,45 @@ final class DeltaFiles private (private val relation: HadoopFsRelation) {
   private val index: FileIndex = relation.location
   private val scan: AnyRef = Members.call(index, "preparedScan")
   private val reader = new DeltaReader(relation.fileFormat)
-  private val ofReader: Option[Reason] = reader.refusal
   private val addFiles: Seq[AnyRef] = Members.get[Seq[AnyRef]](scan, "files").distinct
   private val hasDeletionVectors: Boolean =
     addFiles.exists(Members.call(_, "deletionVector") != null)
 
-  /** Why Spark's own Parquet reader may return other rows than Delta's reader; None: it does not.
+  /** Whether Spark's own Parquet reader may return other rows than Delta's reader. */
+  private val needsDeltasReader: Boolean = hasDeletionVectors || reader.refusal.isDefined
+
+  /** Why Delta's own relation must stay; None: a table of tamis may replace it. Its scans need
+    * classes of tamis on executors if they have Delta's reader.
     */
-  def ofDeltasReader: Option[Reason] =
-    ofReader.orElse(Option.when(hasDeletionVectors)(Reasons("DELTA_DELETION_VECTORS")))
+  def ofDeltasRelation: Option[Reason] =
+    if (!needsDeltasReader) None
+    else if (reader.needsRelation) Some(Reasons("DELTA_RELATION"))
+    else
+      Option.when(!ExecutorJar.isThere(relation.sparkSession.sparkContext))(
+        Reasons("DELTA_EXECUTORS_LACK_JAR")
+      )
+
+  /** The table that replaces the relation. */
+  def table(session: SparkSession, logical: LogicalRelation): TamisTable =
+    if (!needsDeltasReader) new TamisTable(session, recordedAsParquet, logical.catalogTable)
+    else new TamisTable(session, recorded, logical.catalogTable, reader = formatReader(logical))
+
+  /** Delta's reader. Its format marks deleted rows in an internal column, and finds them by their
+    * places in the file, which Spark's reader generates; ScanWithDeletionVectors adds both columns.
+    */
+  private def formatReader(logical: LogicalRelation): FilesReader =
+    withoutDeletedRows(logical) match {
+      case None =>
+        require(!hasDeletionVectors, "Delta does not apply the deletion vectors of its files")
+        new DeltaFormatReader(relation, Nil)
+      case Some(plan) =>
+        val (scan, files) = plan.collectFirst { case FileRelation(r, f) => r -> f }.get
+        val mark = files.dataSchema.fields.last
+        require(mark.name.startsWith(DeltaFiles.InternalColumn), s"no mark in ${files.dataSchema}")
+        val usesPlaces = scan.output.exists(_.name == FileFormat.METADATA_NAME)
+        val place = StructField(ParquetFileFormat.ROW_INDEX_TEMPORARY_COLUMN_NAME, LongType)
+        new DeltaFormatReader(files, mark +: Option.when(usesPlaces)(place).toSeq)
+    }
 
   /** Why Delta's own file index must stay; None: tamis may list the files for Delta's reader. Its
     * reader finds deleted rows by their row index, which a query of `_metadata` numbers otherwise.
@@ -50,7 +89,7 @@ final class DeltaFiles private (private val relation: HadoopFsRelation) {
   /** The same, read by Spark's own Parquet reader. Delta declares partition columns as columns of
     * the files; their values are those of the log, whatever files contain.
     */
-  def recordedAsParquet: HadoopFsRelation = relation
+  private def recordedAsParquet: HadoopFsRelation = relation
     .copy(location = recordedIndex, fileFormat = new ParquetFileFormat)(relation.sparkSession)
 
   private lazy val recordedIndex = {
@@ -144,7 +183,7 @@ object DeltaFiles {
     else {
       val asParquet =
         relation.copy(fileFormat = new ParquetFileFormat)(relation.sparkSession)
-      val refusal = new DeltaReader(relation.fileFormat).refusal.map(_.sentence)
+      val refusal = new DeltaReader(relation.fileFormat).refusal
       val files = relation.location.listFiles(Nil, Nil)
       Some(SparkFiles.ofFormat(asParquet, files, "delta", refusal))
     }

@@ -1,7 +1,6 @@
 package io.tamis.formats.delta
 
 import io.tamis.formats.Members
-import io.tamis.wire.{Reason, Reasons}
 
 /** How Delta reads the files of a relation.
   *
@@ -16,28 +15,34 @@ private[delta] final class DeltaReader(format: AnyRef) {
     Members.get[String](Members.call(metadata, "columnMappingMode"), "name")
 
   /** Why Spark's own Parquet reader may find other values in the files; None: it does not. */
-  def refusal: Option[Reason] =
-    if (columnMapping != "none") Some(Reasons("DELTA_COLUMN_MAPPING"))
-    else if (isOfChanges || writesAheadOfReaders) Some(Reasons("DELTA_READER"))
+  def refusal: Option[String] =
+    if (columnMapping != "none")
+      Some("its columns have other names in the files (column mapping)")
+    else if (needsRelation || widensTypes)
+      Some("it uses a feature that only Delta's own reader supports")
     else None
+
+  /** Whether rules of Spark and Delta look for Delta's own relation, to read a part of VARIANT
+    * columns or to add the columns of changes.
+    */
+  def needsRelation: Boolean = isOfChanges || features.exists(DeltaReader.Variant)
 
   private def isOfChanges: Boolean = Members.get[Boolean](format, "isCDCRead")
 
   /** Whether files may hold columns in another type than the table, which Delta checks when it
     * reads them.
     */
-  private def writesAheadOfReaders: Boolean = {
-    val protocol = Members.call(format, "protocol")
-    Members.get[Set[String]](protocol, "readerAndWriterFeatureNames").exists(DeltaReader.Unread)
-  }
+  private def widensTypes: Boolean = features.exists(DeltaReader.Widening)
+
+  private lazy val features =
+    Members.get[Set[String]](Members.call(format, "protocol"), "readerAndWriterFeatureNames")
 }
 
 private object DeltaReader {
 
-  /** Features of tables whose files Spark's own reader may read differently. */
-  private val Unread = Set(
-    "typeWidening",
-    "typeWidening-preview",
+  // features of tables whose files Spark's own reader may read differently
+  private val Widening = Set("typeWidening", "typeWidening-preview")
+  private val Variant = Set(
     "variantType",
     "variantType-preview",
     "variantShredding",

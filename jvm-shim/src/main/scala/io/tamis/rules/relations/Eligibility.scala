@@ -26,7 +26,7 @@ object Eligibility {
     */
   def refusal(relation: LogicalRelation): Option[Reason] = ofFiles(relation) { files =>
     val ofFormat = files match {
-      case DeltaFiles(delta) => delta.ofDeltasReader
+      case DeltaFiles(delta) => delta.ofDeltasRelation
       case _                 => first(!FileFormats.isParquet(files) -> "NOT_PARQUET")
     }
     ofFormat.orElse(

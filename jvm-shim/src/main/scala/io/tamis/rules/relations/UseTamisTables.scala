@@ -22,14 +22,13 @@ class UseTamisTables(session: SparkSession) extends GoalRule {
     if (Eligibility.isRowLevelWrite(plan) && !RowLevelTarget.isIn(plan)) plan
     else {
       val filters = new FiltersOver(plan)
-      plan.transformDown {
+      val taken = plan.transformDown {
         case FileRelation(relation, files) if Eligibility.refusal(relation).isEmpty =>
           FormatFailure.kept[LogicalPlan](relation) {
-            val listed = files match {
-              case DeltaFiles(delta) => delta.recordedAsParquet
-              case _                 => files
+            val table = files match {
+              case DeltaFiles(delta) => delta.table(session, relation)
+              case _                 => new TamisTable(session, files, relation.catalogTable)
             }
-            val table = new TamisTable(session, listed, relation.catalogTable)
             TamisRelation.of(table, relation.output)
           }
         case relation: DataSourceV2Relation if IcebergRelation.isOne(relation.table) =>
@@ -37,5 +36,6 @@ class UseTamisTables(session: SparkSession) extends GoalRule {
             IcebergRelation.taken(session, relation, filters(relation)).getOrElse(relation)
           )
       }
+      DeltaInSubqueries.taken(session, taken)
     }
 }

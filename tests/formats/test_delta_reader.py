@@ -1,0 +1,261 @@
+"""Scans of tamis with Delta's reader: tables with deletion vectors, other names of columns in files,
+or wider types than files have.
+
+The rows are those without tamis, and fewer files are read.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.formats.tables import fill, united
+from tests.formats.test_delta import properties, table
+from tests.launch.statements import Statements
+
+pytestmark = pytest.mark.spark
+
+#: The properties of tables that only Delta's reader can read.
+KINDS = {
+    "vectors": {"enableDeletionVectors": "true"},
+    "by_name": {"enableDeletionVectors": "false", "columnMapping_mode": "name"},
+    "by_id": {"enableDeletionVectors": "true", "columnMapping_mode": "id"},
+    "widened": {"enableDeletionVectors": "true", "enableTypeWidening": "true"},
+}
+
+#: Sessions in which the reader returns rows, small batches or parts of files.
+SESSIONS = {
+    "batches": {},
+    "small batches": {"spark.sql.parquet.columnarReaderBatchSize": "7"},
+    "rows": {"spark.sql.parquet.enableVectorizedReader": "false"},
+    "rows of batches": {"spark.sql.codegen.wholeStage": "false"},
+    "off heap": {
+        "spark.sql.columnVector.offheap.enabled": "true",
+        "spark.sql.parquet.columnarReaderBatchSize": "7",
+    },
+    "splits": {"spark.sql.files.maxPartitionBytes": "500"},
+    "counted rows": {
+        "spark.databricks.delta.deletionVectors.useMetadataRowIndex": "false",
+        "spark.sql.files.maxPartitionBytes": "500",
+    },
+}
+
+
+def made(formats: Statements, kind: str) -> str:
+    """Return a table of this kind, with 5 files, of which two have lost rows."""
+    name = f"only_delta_{kind}"
+    if not formats.sql(f"SHOW TABLES IN default LIKE '{name}'").rows:
+        if kind == "widened":
+            formats.sql(
+                f"CREATE TABLE {name} (id INT, k SMALLINT, s STRING, d DATE) USING delta "
+                f"{properties(**KINDS[kind])}"
+            )
+            rows = "id BETWEEN 0 AND 299"
+            formats.sql(
+                f"INSERT INTO {name} SELECT /*+ REPARTITION_BY_RANGE(3, id) */ CAST(id AS INT), "
+                "CAST(id % 7 AS SMALLINT), concat('text ', id), "
+                f"date_add(DATE'2024-01-01', CAST(id div 10 AS INT)) FROM range(500) WHERE {rows}"
+            )
+            formats.sql(f"ALTER TABLE {name} ALTER COLUMN id TYPE BIGINT, k TYPE INT")
+            fill(formats, name, 3, 2)
+        else:
+            table(formats, name, properties(**KINDS[kind]))
+        if "columnMapping_mode" in KINDS[kind]:
+            formats.sql(f"ALTER TABLE {name} RENAME COLUMN k TO t")
+            formats.sql(f"ALTER TABLE {name} RENAME COLUMN s TO k")
+            formats.sql(f"ALTER TABLE {name} RENAME COLUMN t TO s")
+            formats.sql(f"ALTER TABLE {name} RENAME COLUMN k TO `a.b`")
+            formats.sql(f"ALTER TABLE {name} RENAME COLUMN s TO k")
+            formats.sql(f"ALTER TABLE {name} RENAME COLUMN `a.b` TO s")
+        formats.sql(f"DELETE FROM {name} WHERE id IN (100, 105, 198, 299)")
+    return name
+
+
+#: Queries, with the files that their scans read of the 5 files of each kind. Delta rewrites files
+#: without deletion vectors.
+GOALS = [
+    ("SELECT count(*) FROM (SELECT * FROM {t} LIMIT 90)", [1]),
+    ("SELECT count(*) FROM (SELECT * FROM {t} LIMIT 90 OFFSET 9)", [1]),
+    (
+        "SELECT count(*) FROM (SELECT * FROM {t} WHERE id + 0 >= 100 AND id + 0 < 300 LIMIT 196)",
+        [2],
+    ),
+    (
+        "SELECT count(*) FROM (SELECT * FROM {t} WHERE id + 0 >= 100 AND id + 0 < 300 LIMIT 197)",
+        [2],
+    ),
+    ("SELECT count(*) FROM (SELECT * FROM {t} LIMIT 5000)", [5]),
+    ("SELECT * FROM {t} ORDER BY id LIMIT 5", [1]),
+    ("SELECT * FROM {t} ORDER BY id DESC NULLS FIRST LIMIT 5", [1]),
+    ("SELECT id FROM {t} WHERE id > 99 ORDER BY id LIMIT 1", [1]),
+    ("SELECT id FROM {t} WHERE id < 200 ORDER BY id DESC, k LIMIT 2", [1]),
+    ("SELECT id FROM (SELECT id, rank() OVER (ORDER BY id) r FROM {t}) WHERE r <= 2", [1]),
+    ("SELECT count(*) FROM {t} WHERE id + 0 >= 100", []),
+    ("SELECT max(id), min(id), count(*) FROM {t} WHERE id + 0 >= 300", []),
+    ("SELECT * FROM {t} a JOIN (SELECT id i FROM {t} WHERE id + 0 = 101) b ON a.id = b.i", [1, 1]),
+    (
+        "SELECT * FROM {t} a LEFT JOIN (SELECT id i FROM {t} WHERE id + 0 >= 400) b ON a.id = b.i "
+        "WHERE a.id + 0 < 100",
+        [1, 0],
+    ),
+]
+
+#: Shapes in which files that hold no needed row must not be left out, or rows come back.
+SHAPES = [
+    "SELECT * FROM {t} a FULL JOIN (SELECT id + 95 i FROM {t} WHERE id + 0 < 10) b ON a.id = b.i",
+    "SELECT a.id, i FROM {t} a LEFT JOIN (SELECT id i FROM {t} WHERE id + 0 > 195) b ON a.id = i",
+    "SELECT id FROM {t} a WHERE NOT EXISTS (SELECT 1 FROM {t} b WHERE b.id = a.id + 1)",
+    "SELECT id FROM {t} WHERE id NOT IN (SELECT id + 1 FROM {t} WHERE id + 0 >= 100)",
+    "SELECT id FROM {t} WHERE id IN (SELECT id + 5 FROM {t} WHERE id + 0 < 101)",
+    "SELECT a.id FROM {t} a JOIN {t} b ON a.id = b.id + 1 AND b.id + 0 BETWEEN 97 AND 106",
+    "SELECT id, lag(id) OVER (ORDER BY id) p FROM {t} WHERE id + 0 BETWEEN 95 AND 110",
+    "SELECT * FROM (SELECT id FROM {t} ORDER BY id LIMIT 3 OFFSET 98)",
+    "(SELECT id FROM {t} ORDER BY id DESC LIMIT 2) UNION ALL (SELECT id FROM {t} ORDER BY id LIMIT 2)",
+    "SELECT k, count(*), min(id), max(d) FROM {t} GROUP BY k",
+    "SELECT count(s), count(DISTINCT k), min(s), max(d), sum(id) FROM {t}",
+    "SELECT id FROM {t} WHERE id > (SELECT max(id) FROM {t} WHERE id + 0 < 199)",
+    "SELECT (SELECT count(*) FROM {t}) a, (SELECT min(id) FROM {t} WHERE id >= 100) b",
+    "SELECT f, count(*) FROM (SELECT regexp_extract(input_file_name(), '[^/]*$', 0) f FROM {t} "
+    "WHERE id + 0 < 250) GROUP BY f",
+    "SELECT count(*) FROM {t} TABLESAMPLE (100 PERCENT) WHERE id + 0 < 110",
+    "SELECT 1 FROM {t} WHERE id + 0 < 110",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_goals_choose_files(formats: Statements, kind: str) -> None:
+    name = made(formats, kind)
+    answer = formats.same(united([query for query, _ in GOALS], name))
+    assert answer.kept == [count for _, counts in GOALS for count in counts if count]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_shapes_that_need_other_rows(formats: Statements, kind: str) -> None:
+    name = made(formats, kind)
+    formats.same(united(SHAPES[:8], name))
+    formats.same(united(SHAPES[8:], name))
+
+
+@pytest.mark.parametrize("session", SESSIONS)
+def test_every_way_to_read_files(formats: Statements, session: str) -> None:
+    """All types, with NULLs, in files of which every second row was deleted."""
+    name = "every_type"
+    if not formats.sql(f"SHOW TABLES IN default LIKE '{name}'").rows:
+        formats.sql(
+            f"CREATE TABLE {name} USING delta {properties(enableDeletionVectors='true')} AS "
+            f"SELECT /*+ REPARTITION_BY_RANGE(2, id) */ {', '.join(COLUMNS)} FROM range(100)"
+        )
+        formats.sql(f"DELETE FROM {name} WHERE id % 2 = 1 AND id % 10 <> 3 AND id < 80")
+    queries = [
+        f"SELECT * FROM {name}",
+        f"SELECT * FROM {name} WHERE id + 0 > 49 AND s.x + 0 > 3",
+        f"SELECT s.y, a[1], m['k'] FROM {name} WHERE id + 0 > 20",
+        f"SELECT count(*) FROM {name} WHERE t IS NOT NULL AND id % 3 = 1",
+    ]
+    for query in queries:
+        assert formats.same(query, **SESSIONS[session]).kept
+
+
+COLUMNS = (
+    "id",
+    "IF(id % 7 = 0, NULL, id % 3 = 0) b",
+    *(
+        f"IF(id % {n} = 1, NULL, CAST(id AS {kind})) c{n}"
+        for n, kind in enumerate(("TINYINT", "SMALLINT", "INT", "FLOAT", "DOUBLE"), start=4)
+    ),
+    "CAST(id / 3 AS DECIMAL(9, 2)) d9",
+    "CAST(id / 3 AS DECIMAL(18, 2)) d18",
+    "IF(id % 5 = 0, NULL, CAST(id / 3 AS DECIMAL(38, 2))) d38",
+    "IF(id % 9 = 0, NULL, concat('text ', id)) t",
+    "CAST(concat('bytes ', id) AS BINARY) bin",
+    "date_add(DATE'2024-01-01', CAST(id AS INT)) d",
+    "timestamp_micros(id * 1000003) ts",
+    "CAST(timestamp_micros(id * 1000003) AS TIMESTAMP_NTZ) ntz",
+    "IF(id % 8 = 2, NULL, named_struct('x', id, 'y', named_struct('z', concat('z', id)))) s",
+    "IF(id % 6 = 2, NULL, array(id, NULL, id + 1)) a",
+    "array(named_struct('p', id)) aos",
+    "map('k', id, 'l', NULL) m",
+    "INTERVAL '1' DAY * id i",
+)
+
+
+def test_many_columns_and_none(formats: Statements) -> None:
+    columns = ", ".join(f"id + {n} AS c{n}" for n in range(120))
+    formats.sql(
+        f"CREATE OR REPLACE TABLE wide USING delta {properties(enableDeletionVectors='true')} AS "
+        f"SELECT /*+ REPARTITION_BY_RANGE(2, id) */ id, {columns} FROM range(40)"
+    )
+    formats.sql("DELETE FROM wide WHERE id % 4 = 1")
+    for query in [
+        "SELECT * FROM wide WHERE id + 0 > 4",
+        "SELECT count(*) FROM wide WHERE c7 % 3 = 1",
+    ]:
+        assert formats.same(query).kept
+
+
+def test_partitions_of_which_rows_were_deleted(formats: Statements) -> None:
+    formats.sql(
+        f"CREATE OR REPLACE TABLE parts USING delta PARTITIONED BY (p, `q r`) "
+        f"{properties(enableDeletionVectors='true', columnMapping_mode='name')} AS "
+        "SELECT id, CAST(id % 3 AS DECIMAL(5, 2)) p, IF(id % 2 = 0, NULL, id % 2) `q r` FROM range(60)"
+    )
+    formats.sql("DELETE FROM parts WHERE id IN (3, 4, 5)")
+    formats.sql("DELETE FROM parts WHERE p = 2 AND `q r` IS NULL")
+    queries = [
+        "SELECT p, `q r`, count(*), min(id), max(p) FROM {t} GROUP BY p, `q r`",
+        "SELECT DISTINCT p, `q r` FROM {t}",
+        "SELECT min(p), max(`q r`), count(`q r`) FROM {t}",
+        "SELECT id FROM {t} WHERE p = 1 AND id + 0 < 20",
+        "SELECT id FROM {t} WHERE `q r` IS NULL ORDER BY id LIMIT 2",
+        "SELECT a.id FROM {t} a JOIN (SELECT * FROM {t} WHERE id + 0 = 9) b ON a.p = b.p",
+        "SELECT `q r` FROM {t} WHERE id + 0 < 9",
+    ]
+    formats.same(united(queries, "parts"))
+
+
+def test_caches_streams_and_recursion(formats: Statements) -> None:
+    name = made(formats, "vectors")
+    formats.sql(f"CACHE TABLE of_vectors AS SELECT * FROM {name} WHERE id + 0 < 150")
+    formats.same("SELECT count(*), min(id) FROM of_vectors")
+    formats.sql("UNCACHE TABLE of_vectors")
+    recursion = (
+        f"WITH RECURSIVE r(n) AS (SELECT min(id) FROM {name} WHERE id + 0 > 99 UNION ALL "
+        f"SELECT t.id FROM r JOIN {name} t ON t.id = r.n + 3 WHERE t.id < 140) SELECT * FROM r"
+    )
+    formats.same(recursion)
+    formats.same(recursion, **{"spark.sql.adaptive.enabled": "false"})
+
+
+def test_commands_change_the_same_rows(formats: Statements) -> None:
+    """Their source and subqueries are read by scans of tamis, their target by Delta's relation."""
+    source = made(formats, "vectors")
+    left: list[list[str]] = []
+    for on in ("false", "true"):
+        name = f"commands_{on}"
+        formats.sql(f"DROP TABLE IF EXISTS {name}")
+        formats.sql(f"CREATE TABLE {name} SHALLOW CLONE {source}")
+        counted = []
+        for statement in [
+            f"DELETE FROM {name} WHERE id IN (SELECT id FROM {source} ORDER BY id LIMIT 3)",
+            f"UPDATE {name} SET s = 'x' WHERE id > (SELECT max(id) - 2 FROM {source})",
+            f"MERGE INTO {name} t USING (SELECT * FROM {source} WHERE id + 0 BETWEEN 95 AND 104 "
+            "ORDER BY id LIMIT 8) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET k = 100 "
+            "WHEN NOT MATCHED THEN INSERT * WHEN NOT MATCHED BY SOURCE AND t.id < 9 THEN DELETE",
+            f"INSERT INTO {name} SELECT * FROM {name} ORDER BY id LIMIT 2",
+        ]:
+            counted += formats.sql(statement, **{"spark.tamis.enabled": on}).rows
+        left.append(counted + formats.sql(f"SELECT * FROM {name} ORDER BY id, s").rows)
+    assert left[0] == left[1]
+
+
+def test_variants_keep_deltas_relation(formats: Statements) -> None:
+    """Its deleted rows stay deleted."""
+    formats.sql(
+        f"CREATE OR REPLACE TABLE of_variants USING delta {properties(enableDeletionVectors='true')} "
+        "AS SELECT /*+ REPARTITION_BY_RANGE(2, id) */ id, parse_json(string(id)) v FROM range(40)"
+    )
+    formats.sql("DELETE FROM of_variants WHERE id IN (3, 30)")
+    query = "SELECT id, CAST(v AS INT) FROM of_variants WHERE id * 2 < 20"
+    assert formats.same(query).kept == [1]
+    formats.same(
+        "SELECT count(*), min(id) FROM of_variants WHERE id IN (SELECT id FROM of_variants)"
+    )
