@@ -207,8 +207,16 @@ def test_metadata_columns_of_delta(formats: Statements) -> None:
 def test_subqueries_read_fewer_files(formats: Statements) -> None:
     name = table(formats, "subqueries")
     query = f"SELECT * FROM {name} WHERE id > (SELECT max(id) FROM {name} WHERE id + 0 < 150)"
-    assert sorted(formats.same(query).kept) == [2, 5]  # the outer one only at run time
-    formats.same(f"SELECT * FROM {name} WHERE id IN (SELECT id + 1 FROM {name} WHERE id + 0 < 150)")
+    assert sorted(formats.same(query).kept) == [1, 5]  # the outer one only at run time
+    query = f"SELECT * FROM {name} WHERE id IN (SELECT id + 1 FROM {name} WHERE id + 0 < 150)"
+    assert formats.same(query).kept == [2, 2]
+    nested = f"SELECT id FROM {name} WHERE id = (SELECT max(id) FROM {name} WHERE id + 0 < 120)"
+    assert formats.same(f"SELECT * FROM {name} WHERE id IN ({nested})").kept
+    correlated = (
+        f"SELECT id FROM {name} a WHERE k = (SELECT max(k) FROM {name} b WHERE b.id = a.id + 1 "
+        "AND b.id + 0 < 20)"
+    )
+    assert formats.same(correlated).kept
 
 
 def test_delta_without_its_data_skipping(formats: Statements) -> None:

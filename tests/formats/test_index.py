@@ -256,6 +256,16 @@ def test_column_mapping_is_refused(formats: Statements) -> None:
     formats.index("drop", name)
 
 
+def test_type_widening_is_refused(formats: Statements) -> None:
+    """Files may hold other types than an index would record."""
+    clause = "USING delta TBLPROPERTIES ('delta.enableTypeWidening' = 'true')"
+    formats.sql(
+        f"CREATE OR REPLACE TABLE widening {clause} AS SELECT CAST(id AS INT) id FROM range(9)"
+    )
+    with pytest.raises(AssertionError, match=r"StatisticsIndexError.*only Delta's own reader"):
+        formats.index("build", "widening")
+
+
 def test_row_groups_of_delta(formats: Statements) -> None:
     formats.sql("DROP TABLE IF EXISTS grouped")
     formats.sql(f"CREATE TABLE grouped (id BIGINT, s STRING) USING delta {deletes('delta')}")

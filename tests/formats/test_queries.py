@@ -12,8 +12,7 @@ from tests.launch.statements import Statements
 
 pytestmark = pytest.mark.spark
 
-#: Each form, and the files that its scans keep in an Iceberg table. Delta's reader applies deletion
-#: vectors, and then only filters leave out files.
+#: Each form, and the files that its scans keep.
 FORMS = [
     (
         "SELECT k, d, count(*) FROM {t} WHERE id + 0 < 150 GROUP BY GROUPING SETS ((k), (d), ())",
@@ -79,8 +78,7 @@ def test_forms_of_queries(formats: Statements, kind: str) -> None:
     name = deleted(formats, kind)
     forms = FORMS if kind == "iceberg" else FORMS[::4]  # Delta plans slowly
     kept = formats.same(united([form for form, _ in forms], name)).kept
-    if kind == "iceberg":
-        assert kept == [count for _, counts in forms for count in counts]
+    assert kept == [count for _, counts in forms for count in counts]
 
 
 @pytest.mark.parametrize("kind", ["delta", "iceberg"])
