@@ -141,6 +141,7 @@ bench: setup ## Measure planning, scans and TPC-H; compare opened files with Ice
 	@$(PYTHON) -m bench.tpch
 	@$(PYTHON) -m bench.tpch.formats
 	@$(PYTHON) -m bench.peers
+	@$(PYTHON) -m bench.deleted_rows
 	@$(PYTHON) -m bench.requests
 
 .PHONY: format

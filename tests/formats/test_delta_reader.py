@@ -178,6 +178,27 @@ COLUMNS = (
 )
 
 
+@pytest.mark.parametrize("mode", ["name", "id"])
+def test_fields_with_other_names_in_files(formats: Statements, mode: str) -> None:
+    name = f"renamed_fields_{mode}"
+    clause = properties(enableDeletionVectors="true", columnMapping_mode=mode)
+    formats.sql(
+        f"CREATE OR REPLACE TABLE {name} USING delta {clause} AS "
+        "SELECT /*+ REPARTITION_BY_RANGE(2, id) */ id, named_struct('x', id, 'y', id + 1000, 'z', "
+        "array(named_struct('p', id, 'q', -id))) s FROM range(60)"
+    )
+    for old, new in (("s.x", "t"), ("s.y", "x"), ("s.t", "`y.y`"), ("s.z.element.p", "r")):
+        formats.sql(f"ALTER TABLE {name} RENAME COLUMN {old} TO {new}")
+    formats.sql(f"DELETE FROM {name} WHERE id % 5 = 2")
+    for query in [
+        f"SELECT s.x, s.`y.y`, s.z[0].r, s.z.q FROM {name} WHERE id + 0 > 7",
+        f"SELECT id FROM {name} WHERE s.x - 1000 < 9",
+        f"SELECT id FROM {name} ORDER BY s.`y.y` DESC LIMIT 3",
+        f"SELECT max(s.x), count(s.`y.y`) FROM {name} WHERE id >= 30",
+    ]:
+        assert formats.same(query).kept
+
+
 def test_many_columns_and_none(formats: Statements) -> None:
     columns = ", ".join(f"id + {n} AS c{n}" for n in range(120))
     formats.sql(

@@ -5,7 +5,6 @@ import scala.util.Random
 
 import org.apache.spark.sql.Row
 import org.apache.spark.sql.catalyst.{CatalystTypeConverters, InternalRow}
-import org.apache.spark.sql.execution.RowToColumnConverter
 import org.apache.spark.sql.execution.vectorized.{OnHeapColumnVector, WritableColumnVector}
 import org.apache.spark.sql.types.{ByteType, StructType}
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
@@ -48,11 +47,18 @@ class RowsLeftSuite extends munit.FunSuite {
     val all = schema.add("mark", ByteType)
     val vectors = OnHeapColumnVector.allocateColumns(rows.size.max(1), all)
     val columns = vectors.map(v => v: WritableColumnVector)
-    val toColumns = new RowToColumnConverter(all)
+    // private to a package of Spark
+    val converter = Class.forName("org.apache.spark.sql.execution.RowToColumnConverter")
+    val toColumns = converter.getConstructor(classOf[StructType]).newInstance(all)
+    val convert = converter.getMethod(
+      "convert",
+      classOf[InternalRow],
+      classOf[Array[WritableColumnVector]]
+    )
     rows.zip(marks).foreach { case (r, mark) =>
       val withMark = Row.fromSeq(r.toSeq :+ mark)
       val internal = CatalystTypeConverters.createToCatalystConverter(all)(withMark)
-      toColumns.convert(internal.asInstanceOf[InternalRow], columns)
+      convert.invoke(toColumns, internal.asInstanceOf[AnyRef], columns)
     }
     new ColumnarBatch(vectors.map(v => v: ColumnVector), rows.size)
   }
