@@ -20,7 +20,8 @@ later keys decide between them, so their files stay. The n rows are counted as f
 
 If a table format has deleted rows of a file, the number of rows is that of the rows that are left.
 Each of them was among those that the bounds describe, so it is at or before the far edge. The row
-at the near edge may be gone: this edge is not known to be a value, nor is the number of NULLs known.
+at the near edge may be gone, so this edge is not known to be a value. The number of NULLs that are
+left is not known either.
 
 A far edge that lies beyond the values of its file makes B later than necessary, so fewer files are
 skipped. A near edge that lies before the values of its file makes the file stay. Neither skips a
