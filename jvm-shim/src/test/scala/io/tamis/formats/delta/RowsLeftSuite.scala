@@ -68,6 +68,13 @@ class RowsLeftSuite extends munit.FunSuite {
     batch.rowIterator.asScala.map(r => comparable(toScala(r.copy()))).toSeq
   }
 
+  /** The same rows as Spark returns them, which has other classes for times. */
+  private def asReturned(rows: Seq[Row], columns: StructType): Seq[Any] = {
+    val toCatalyst = CatalystTypeConverters.createToCatalystConverter(columns)
+    val toScala = CatalystTypeConverters.createToScalaConverter(columns)
+    rows.map(r => comparable(toScala(toCatalyst(r))))
+  }
+
   private def comparable(value: Any): Any = value match {
     case bytes: Array[Byte]           => bytes.toSeq
     case number: java.math.BigDecimal => number.doubleValue
