@@ -24,7 +24,7 @@ from bench.session import session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-#: What has to be read: `{t}` is the table, `{end}` the number of rows, and `{one}` those of a file.
+#: `{t}` is the table, and `{one}` the number of rows of a file.
 QUERIES = (
     "SELECT count(*) FROM {t}",
     "SELECT count(*) FROM {t} WHERE id + 0 >= {one} AND id + 0 < 3 * {one} + 10",
@@ -47,12 +47,12 @@ def write(spark: SparkSession, folder: Path, rows: int, files: int) -> None:
         frame = spark.range(0, rows, 1, files).selectExpr(
             "id", "id % 97 k", "sha2(string(id), 256) s"
         )
-        writer = frame.write.format("delta").option("path", str(folder / name))
+        writer = frame.write.format("delta")
         for key, value in properties.items():
             writer = writer.option(f"delta.{key}", value)
-        writer.saveAsTable(name)
-    spark.sql(f"DELETE FROM deleted WHERE id % 1000 = 0 AND (id DIV {rows // files}) % 2 = 0")
-    spark.sql("DELETE FROM plain WHERE id < 0")
+        writer.save(str(folder / name))
+    some = f"id % 1000 = 0 AND (id DIV {rows // files}) % 2 = 0"
+    spark.sql(f"DELETE FROM delta.`{folder / 'deleted'}` WHERE {some}")
 
 
 def main() -> None:
@@ -63,7 +63,7 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
-        confs = {**packages.confs(), "spark.sql.warehouse.dir": str(folder / "warehouse")}
+        confs = {**packages.confs(), **packages.lakes(folder / "iceberg")}
         spark = session("3g", confs)
         write(spark, folder, arguments.rows, arguments.files)
         heads = ("query", "files: Delta", "+ tamis", "s: Delta", "+ tamis", "ratio")
@@ -78,7 +78,8 @@ def _figures(
 ) -> list[str]:
     figures = []
     for table in ("deleted", "plain"):
-        text = query.format(t=table, end=arguments.rows, one=arguments.rows // arguments.files)
+        one = arguments.rows // arguments.files
+        text = query.format(t=f"delta.`{folder / table}`", one=one)
         seconds: dict[str, list[float]] = {"false": [], "true": []}
         files: dict[str, int] = {}
         answers = {}
