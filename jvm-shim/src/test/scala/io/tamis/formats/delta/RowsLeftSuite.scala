@@ -95,9 +95,10 @@ class RowsLeftSuite extends munit.FunSuite {
       val columns = random.shuffle(schema.indices.toList).take(1 + random.nextInt(schema.size))
       val left = RowsLeft.of(batch(rows, marks), mark, columns)
       assertEquals(left.numRows, kept.size)
+      val read = StructType(columns.map(schema(_)))
       assertEquals(
-        rowsOf(left, StructType(columns.map(schema(_)))),
-        kept.map(r => comparable(Row.fromSeq(columns.map(r.get))))
+        rowsOf(left, read),
+        asReturned(kept.map(r => Row.fromSeq(columns.map(r.get))), read)
       )
       columns.indices.foreach { c =>
         val column = left.column(c)
