@@ -1,6 +1,6 @@
 """What queries cost over Delta tables that only Delta's own reader can read.
 
-    python -m bench.deleted_rows [--rows 4000000] [--files 100] [--rounds 5]
+    python -m bench.deleted_rows [--rows 1000000] [--files 50] [--rounds 3]
 
 Two tables have the same rows in files that are clustered by `id`: one without a deleted row, and
 one with deletion vectors in every second file, and with column mapping. Prints for each query the
@@ -57,9 +57,9 @@ def write(spark: SparkSession, folder: Path, rows: int, files: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=4_000_000)
-    parser.add_argument("--files", type=int, default=100)
-    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=1_000_000)
+    parser.add_argument("--files", type=int, default=50)
+    parser.add_argument("--rounds", type=int, default=3)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
