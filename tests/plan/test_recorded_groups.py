@@ -16,11 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tamis.evaluation.statistics import Grouped, GroupRows, Subject
-from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, In, IsNull, Literal, Or
-from tamis.expr.types import LONG, STRING, DataType, decimal
+from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, In, IsNull, Literal, Opaque, Or
+from tamis.expr.types import DOUBLE, LONG, STRING, DataType, decimal
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.aggregate import Answered, MayOverflowError, answer
+from tamis.plan.goals.aggregate_filters import decide
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
 from tamis.plan.goals.fully_matching import fully_matching
 
@@ -136,9 +137,12 @@ def passes(expr: Expr, row: Row) -> bool | None:
 
 
 def expected(aggregate: Aggregate, rows: Sequence[Row]) -> Any:
+    if aggregate.filter is not None:
+        rows = [row for row in rows if passes(aggregate.filter, row) is True]
     if aggregate.argument is None:
         return len(rows)
-    values = [row["x"] for row in rows if row["x"] is not None]
+    (name,) = aggregate.argument.path if isinstance(aggregate.argument, Column) else ("",)
+    values = [row[name] for row in rows if row[name] is not None]
     if aggregate.function is Function.COUNT:
         return len(values)
     if aggregate.function is Function.SUM:
@@ -180,16 +184,18 @@ FILTERS = st.sampled_from(
         Or((IsNull(FLAG), Compare(Comparison.LESS, ID, Literal(3, LONG)))),
     ]
 )
+CALLS = st.sampled_from(
+    [
+        Aggregate(Function.COUNT, None),
+        Aggregate(Function.COUNT, X),
+        Aggregate(Function.SUM, X, LIMIT),
+        Aggregate(Function.MIN, X),
+        Aggregate(Function.MAX, X),
+        Aggregate(Function.MAX, ID),
+    ]
+)
 AGGREGATES = st.lists(
-    st.sampled_from(
-        [
-            Aggregate(Function.COUNT, None),
-            Aggregate(Function.COUNT, X),
-            Aggregate(Function.SUM, X, LIMIT),
-            Aggregate(Function.MIN, X),
-            Aggregate(Function.MAX, X),
-        ]
-    ),
+    CALLS | st.builds(lambda call, filter: replace(call, filter=filter), CALLS, FILTERS),
     max_size=3,
 )
 
@@ -290,6 +296,82 @@ def test_negative_sums_stay_above_the_limit() -> None:
         else:
             (partial,) = answer_of(files, aggregates, [FLAG], [], (Groups(files),)).partials
             assert partial.values == (0,)
+
+
+LOW, HIGH = (
+    Compare(op, ID, Literal(5, LONG)) for op in (Comparison.LESS, Comparison.GREATER_EQUAL)
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "by", "left", "partials"),
+    [
+        (LOW, (), [False, False], {(): (2, 300, 2, 1, 2)}),
+        (HIGH, (), [False, False], {(): (1, 300, 1, 3, 3)}),
+        (Compare(Comparison.LESS, ID, Literal(1, LONG)), (), [True, False], {(): (0, None, 0, None, None)}),
+        (Compare(Comparison.LESS, ID, Literal(0, LONG)), (), [False, False], {(): (0, None, 0, None, None)}),
+        (Compare(Comparison.EQUAL, FLAG, Literal("R", STRING)), (), [False, False], {(): (1, 300, 1, 3, 3)}),
+        (LOW, (FLAG,), [False, False], {("A",): (2, 300, 2, 1, 2), ("R",): (0, None, 0, None, None)}),
+    ],
+    ids=["one file", "the other", "cuts a file", "no file", "group", "groups without rows"],
+)  # fmt: skip
+def test_filters_of_aggregates(
+    condition: Expr, by: tuple[Column, ...], left: list[bool], partials: dict[Any, Any]
+) -> None:
+    files = [[_row(0, "A", 1), _row(1, "A", 2)], [_row(5, "R", 3)]]
+    calls = [
+        Aggregate(Function.COUNT, None),
+        Aggregate(Function.SUM, X, LIMIT),
+        Aggregate(Function.COUNT, X),
+        Aggregate(Function.MIN, X),
+        Aggregate(Function.MAX, X),
+    ]
+    aggregates = [replace(call, filter=condition) for call in calls]
+    result = answer_of(files, aggregates, by, [], (Groups(files, ()), Groups(files)))
+    assert result.left.tolist() == left
+    assert {each.by: each.values for each in result.partials} == partials
+
+
+def test_extreme_of_rows_that_count_skips_no_file() -> None:
+    """A file whose values are all greater need not have one among the rows that count."""
+    files = [[_row(5, "A", 1), _row(9, "R", 1)], [_row(0, "A", 1), _row(3, "R", 1)]]
+    condition = Compare(Comparison.EQUAL, FLAG, Literal("A", STRING))
+    for filter, left in ((None, [True, False]), (condition, [True, True])):
+        aggregates = [Aggregate(Function.MAX, ID, 0, filter)]
+        assert answer_of(files, aggregates, [], [], ()).left.tolist() == left
+
+
+def test_no_row_counts_although_nothing_is_recorded() -> None:
+    files = [[_row(0, "A", 1)], [_row(5, "A", 1)]]
+    never = Compare(Comparison.LESS, ID, Literal(0, LONG))
+    calls = (Function.SUM, Function.MAX, Function.COUNT)
+    for argument in (X, Opaque("f(x)")):
+        aggregates = [Aggregate(function, argument, LIMIT, never) for function in calls]
+        result = answer_of(files, aggregates, [], [], ())
+        assert result.left.tolist() == [False, False]
+        assert [each.values for each in result.partials] == [(None, None, 0)]
+
+
+def test_condition_is_decided_or_not() -> None:
+    files = [[_row(0, "A", 1)], [_row(1, "A", 1), _row(8, "A", 1)], [_row(5, "A", 1)]]
+    passes, decided = decide([LOW], Files(bounds_of(files), ()))
+    assert (passes.tolist(), decided.tolist()) == ([True, False, False], [True, False, True])
+
+
+def test_condition_that_may_raise_is_left_to_spark() -> None:
+    """Spark evaluates the parts of an AND in an order of its own."""
+    files = [[_row(0, "A", 1)], [_row(5, "A", 1)]]
+    others = (
+        (Opaque("f(x)"), True),
+        # of a filter, Spark's reader loses rows at this constant: it is not trusted here, either
+        (Compare(Comparison.LESS, Column(("d",), DOUBLE), Literal(0.0, DOUBLE)), True),
+        (IsNull(FLAG), False),
+    )
+    for other, left in others:
+        condition = And((Compare(Comparison.LESS, ID, Literal(0, LONG)), other))
+        aggregates = [Aggregate(Function.COUNT, None, 0, condition)]
+        for groups in ((), (Groups(files),)):
+            assert answer_of(files, aggregates, [], [], groups).left.tolist() == [left] * 2
 
 
 def test_file_that_lost_rows_is_read() -> None:

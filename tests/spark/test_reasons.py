@@ -503,6 +503,19 @@ def max_of_strings(w: World) -> Any:
     return "SELECT max(name), count(*) FROM t", lambda: w.index(columns={"name": "bounds"})
 
 
+@case("AGGREGATE_FILTER_NOT_DECIDED")
+def filter_clause_that_cuts_every_file(w: World) -> Any:
+    w.table(index={})
+    return "SELECT count(*) FILTER (WHERE k = 3) FROM t", lambda: w.table(by="k", index={})
+
+
+@case("AGGREGATE_FILTER_NOT_DECIDED")
+def filter_clause_of_other_columns_than_the_groups(w: World) -> Any:
+    w.table(index={"aggregates": ["sum(id)"]})
+    query = "SELECT sum(id) FILTER (WHERE k % 2 = 0) FROM t"
+    return query, lambda: w.table(by="k", index={"aggregates": ["sum(id)"], "by": ["k"]})
+
+
 @case("AGGREGATE_NOT_UNDERSTOOD")
 def min_of_moved_timestamps(w: World) -> Any:
     w.set(*INT96)

@@ -136,21 +136,38 @@ LINES = [
     ("SELECT sum(s) FROM (SELECT sum(whole) AS s FROM lines GROUP BY flag, status)", []),
     ("SELECT f, sum(w) FROM (SELECT upper(flag) AS f, whole AS w FROM lines) GROUP BY f", [10]),
     ("SELECT flag, try_sum(whole), mean(whole) FROM lines GROUP BY flag", []),
+    # FILTER: files and groups of which all rows count, or none
+    ("SELECT sum(whole) FILTER (WHERE id >= 300), sum(whole) FROM lines", []),
+    ("SELECT sum(whole) FILTER (WHERE id > 3), sum(whole) FROM lines", [1]),
+    ("SELECT sum(whole) FILTER (WHERE id < 0), count(*) FILTER (WHERE id < 0) FROM lines", []),
+    ("SELECT count(*) FILTER (WHERE flag = 'R'), count(*) FROM lines", []),
+    ("SELECT avg(price) FILTER (WHERE status), max(text) FILTER (WHERE flag <> 'A') FROM lines", []),
+    ("SELECT avg(whole) FILTER (WHERE status), avg(small) FILTER (WHERE flag = 'N') FROM lines", []),
+    ("SELECT avg(price) FILTER (WHERE id < 100), avg(price) FILTER (WHERE id < 500) FROM lines", []),
+    ("SELECT min(text) FILTER (WHERE id > 850), min(price) FILTER (WHERE id < 100) FROM lines", [1]),
+    ("SELECT flag, count(*) FILTER (WHERE status IS NULL) AS n FROM lines GROUP BY flag", []),
+    ("SELECT flag, sum(small) FILTER (WHERE id < 450) FROM lines GROUP BY flag", [1]),
+    ("SELECT flag, max(text) FILTER (WHERE id > 2000) FROM lines WHERE id >= 250 GROUP BY 1", [1]),
+    ("SELECT flag, sum(long) FILTER (WHERE flag = 'R' OR id < 300) FROM lines GROUP BY flag", []),
+    ("SELECT part, count(text) FILTER (WHERE part > 1) FROM lines GROUP BY part", []),
+    ("SELECT count(*) FILTER (WHERE length(text) > 3) FROM lines", [10]),
+    ("SELECT count(*) FILTER (WHERE text LIKE '%7'), sum(whole) FROM lines", [10]),
+    ("SELECT count(*) FILTER (WHERE 100 / id > 200) FROM lines WHERE id >= 300", []),
+    ("SELECT sum(DISTINCT whole) FILTER (WHERE id >= 300) FROM lines", [10]),
     # not recorded, or not in this form
+    ("SELECT flag, status, sum(whole) FROM lines GROUP BY ROLLUP(flag, status)", [10]),
+    ("SELECT flag, sum(whole) FROM lines GROUP BY CUBE(flag)", [10]),
     ("SELECT sum(id) FROM lines", [10]),
     ("SELECT sum(number) > 0 FROM lines", [10]),
     ("SELECT flag, max(id) FROM lines GROUP BY flag", [10]),
     ("SELECT id, count(*) FROM lines GROUP BY id", [10]),
     ("SELECT flag, sum(DISTINCT whole) FROM lines GROUP BY flag", [10]),
-    ("SELECT sum(whole) FILTER (WHERE id > 3), sum(whole) FROM lines", [10]),
-    ("SELECT flag, status, sum(whole) FROM lines GROUP BY ROLLUP(flag, status)", [10]),
-    ("SELECT flag, sum(whole) FROM lines GROUP BY CUBE(flag)", [10]),
     ("SELECT flag, approx_count_distinct(whole) FROM lines GROUP BY flag", [10]),
     ("SELECT sum(whole) IS NULL FROM lines WHERE rand(3) < 0.99", [10]),
     ("SELECT sum(price * (1 + discount)) FROM lines", [10]),
     ("SELECT first(flag), sum(whole) FROM lines WHERE id < 100", [1]),
     ("SELECT sum(whole) OVER (PARTITION BY flag) FROM lines", [10]),
-]
+]  # fmt: skip
 
 
 @pytest.mark.parametrize(("statement", "files"), LINES, ids=[each for each, _ in LINES])

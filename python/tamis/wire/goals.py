@@ -148,12 +148,15 @@ class ClusteredGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="clustere
 class AggregateDocument(msgspec.Struct, frozen=True):
     """An aggregate. `argument` is an expression document, or null for COUNT(*).
 
+    `filter` is the expression document of the condition of FILTER (WHERE …), or null.
+
     `limit`, of a sum: a whole number, as text. The sum is answered only if all partial sums of
     unscaled values, in any order, are between -limit and limit, exclusive.
     """
 
     function: Literal["count", "min", "max", "sum"]
     argument: Any = None
+    filter: Any = None
     limit: str | None = None
 
 

@@ -168,7 +168,7 @@ class Expressions(Productions):
             self.nullish(column, scope) if self.chance(0.2) else node(column.family, column.sql)
         )
         extra = ""
-        if self.chance(0.06):
+        if self.chance(0.2):
             extra = f" FILTER (WHERE {self.condition(scope, 0)})"
         kind = self.rng.random()
         if kind < 0.2:

@@ -10,6 +10,9 @@ need a bound that is the value of some row, or the knowledge that all rows are N
     f3     10    all     10          (none)     10        0         NULL: contributes nothing
     f4     10    all     unknown     1 .. 2     10        (read)    1
 
+An aggregate with a FILTER (WHERE …) counts some of the rows that pass the filters. Its contribution
+is certain if all rows of the file count, or if none does: then it is that of a file without rows.
+
 A file is covered, too, if statistics of its groups show which of its rows pass the filters, and
 what these contribute: see `group_contributions`. An index may record such aggregates, also SUM.
 
@@ -34,10 +37,10 @@ from tamis.evaluation.domain.bounds import Flags
 from tamis.expr.nodes import Column, Expr, Value
 from tamis.files.arrow_edges import value_of_cell
 from tamis.files.segments import Segment
-from tamis.plan.goals.aggregate_functions import Aggregate, Function
+from tamis.plan.goals.aggregate_functions import Aggregate, Function, cells_to_combine
 from tamis.plan.goals.contributions import contributions
 from tamis.plan.goals.fully_matching import can_match_fully
-from tamis.plan.goals.group_contributions import by_cells, cells_to_combine, group_contributions
+from tamis.plan.goals.group_contributions import by_cells, group_contributions
 from tamis.plan.goals.minmax_skipping import Known, cannot_improve, chosen
 from tamis.plan.goals.sum_limits import may_exceed
 from tamis.plan.goals.wide_sums import from_limbs
@@ -158,8 +161,11 @@ def answer(
     combined = _combined(aggregates, tables, len(by))
     left = kept & ~covered
     skipped = np.zeros(len(kept), np.bool_)
+    # with a FILTER, a value of a file need not be one of those that count
     is_skippable = not by and all(
-        each.column is not None and each.function in (Function.MIN, Function.MAX)
+        each.column is not None
+        and each.function in (Function.MIN, Function.MAX)
+        and each.filter is None
         for each in aggregates
     )
     if left.any() and is_skippable:
@@ -216,7 +222,10 @@ def _combined(aggregates: Sequence[Aggregate], tables: Sequence[pa.Table], by: i
     if not tables:
         none = dict.fromkeys([*how, *keys], pa.nulls(0))
         return pa.table(none | {"key": pa.array([], pa.int64())})
-    whole = pa.concat_tables([each.select([*how, *keys]) for each in tables])
+    # where no row counts, the type of a MIN or MAX may be null
+    whole = pa.concat_tables(
+        [each.select([*how, *keys]) for each in tables], promote_options="default"
+    )
     grouped = whole.group_by(keys).aggregate(list(how.items()))
     named = grouped.select([*(f"{name}_{kind}" for name, kind in how.items()), *keys])
     # A group exists only if it has a row.

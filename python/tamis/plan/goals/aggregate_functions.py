@@ -8,8 +8,9 @@ from enum import StrEnum
 from tamis.evaluation.statistics import Subject
 from tamis.expr.nodes import Call, Column, Expr, Opaque, type_of
 from tamis.expr.types import DataType
+from tamis.plan.goals.wide_sums import LIMBS
 
-__all__ = ["Aggregate", "Function"]
+__all__ = ["Aggregate", "Function", "cells_to_combine"]
 
 
 class Function(StrEnum):
@@ -26,11 +27,13 @@ class Aggregate:
     - `argument`: the expression. COUNT(*) has none.
     - `limit`: of a SUM. Spark computes it exactly if all of its partial sums are between -limit and
       limit, exclusive; otherwise it may overflow or round.
+    - `filter`: the condition of FILTER (WHERE …): only rows for which it is true count.
     """
 
     function: Function
     argument: Expr | None
     limit: int = 0
+    filter: Expr | None = None
 
     @property
     def column(self) -> Column | None:
@@ -52,3 +55,16 @@ class Aggregate:
         """Whether the bounds of a column, or the number of rows, may be enough to compute it."""
         is_plain = self.argument is None or self.column is not None
         return is_plain and self.function is not Function.SUM
+
+
+def cells_to_combine(aggregate: Aggregate, name: str) -> dict[str, str]:
+    """Return the columns in which contributions to an aggregate are kept, and how to combine them.
+
+    A SUM has the number of its values, and the limbs of the sums of positive and negative values.
+    """
+    if aggregate.function in (Function.MIN, Function.MAX):
+        return {name: aggregate.function}
+    cells = {name: "sum"}
+    if aggregate.function is Function.SUM:
+        cells |= {f"{name}.{sign}{j}": "sum" for sign in "pn" for j in range(LIMBS)}
+    return cells

@@ -15,6 +15,7 @@ from tamis.evaluation.domain.exact_counts import UNKNOWN
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Column
 from tamis.files.arrow_edges import as_array
+from tamis.plan.goals.aggregate_filters import counting, of_counting
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
 from tamis.plan.goals.group_contributions import container_totals
 
@@ -52,6 +53,11 @@ def contributions(
                     pc.if_else(pa.array(certain), cells[cell], total) if cell in cells else total
                 )
             certain = certain | known
+        if each.filter is not None:
+            counts, decided = counting(each.filter, statistics)
+            cells = of_counting(each, str(ordinal), cells, counts)
+            # no row counts: the contribution is that of no rows, whatever is recorded of all rows
+            certain = decided & (certain | ~counts)
         sure &= certain
         columns |= cells
     return sure, pa.table(columns)

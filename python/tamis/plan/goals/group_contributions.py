@@ -24,30 +24,17 @@ import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.domain.group_places import places_of, sums_of
-from tamis.evaluation.interpreter import truth
 from tamis.evaluation.statistics import Grouped, GroupRows, Statistics
 from tamis.expr.nodes import Column, Expr
 from tamis.files.arrow_edges import cells_of
 from tamis.files.group_statistics import GroupStatistics
+from tamis.plan.goals.aggregate_filters import counting, decide, of_counting
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
-from tamis.plan.goals.wide_sums import LIMBS, to_limbs
+from tamis.plan.goals.wide_sums import to_limbs
 
-__all__ = ["by_cells", "cells_to_combine", "container_totals", "group_contributions", "recorded"]
+__all__ = ["by_cells", "container_totals", "group_contributions", "recorded"]
 
 Longs = npt.NDArray[np.int64]
-
-
-def cells_to_combine(aggregate: Aggregate, name: str) -> dict[str, str]:
-    """Return the columns in which contributions to an aggregate are kept, and how to combine them.
-
-    A SUM has the number of its values, and the limbs of the sums of positive and negative values.
-    """
-    if aggregate.function in (Function.MIN, Function.MAX):
-        return {name: aggregate.function}
-    cells = {name: "sum"}
-    if aggregate.function is Function.SUM:
-        cells |= {f"{name}.{sign}{j}": "sum" for sign in "pn" for j in range(LIMBS)}
-    return cells
 
 
 def recorded(grouped: Grouped, aggregate: Aggregate) -> GroupRows | None:
@@ -65,7 +52,7 @@ def container_totals(
     """Return which contributions of whole containers are known from groups, and what they are.
 
     Args:
-        name: The prefix of the names of the columns, see `cells_to_combine`.
+        name: The prefix of the names of the columns, see `aggregate_functions.cells_to_combine`.
         records: The number of rows of each container.
 
     Returns:
@@ -155,13 +142,17 @@ def group_contributions(
         owner = np.repeat(np.arange(len(chosen)), counted.sizes[chosen])
         rows = GroupRows(counted.type, counted.sizes[chosen], tables[0])
         groups = GroupStatistics(statistics.take(chosen), grouped.take(chosen), rows, owner)
-        passes, decided = _decide(conjuncts, groups)
+        passes, decided = decide(conjuncts, groups)
         cells: dict[str, Any] = {"rows": _plain(tables[0], "rows")}
         for ordinal, (each, source, table) in enumerate(
             zip(aggregates, sources[1:], tables[1:], strict=True)
         ):
             rows = GroupRows(source.type, source.sizes, table)
             sure, columns = _cells(each, str(ordinal), rows)
+            if each.filter is not None:
+                counts, known = counting(each.filter, groups)
+                columns = of_counting(each, str(ordinal), columns, counts)
+                sure = known & (sure | ~counts)
             decided &= sure | ~passes
             cells |= columns
         for name, place in zip(by_cells(len(by)), places, strict=True):
@@ -173,19 +164,6 @@ def group_contributions(
         left[chosen[whole]] = False
         taken = np.flatnonzero(passes & whole[owner])
         yield chosen[whole], chosen[owner[taken]], pa.table(cells).take(pa.array(taken))
-
-
-def _decide(conjuncts: Sequence[Expr], groups: Statistics) -> tuple[Flags, Flags]:
-    """Return where all rows of a group pass, and where either all of them pass or none."""
-    n = groups.num_containers
-    all_pass, none_passes = np.ones(n, np.bool_), np.zeros(n, np.bool_)
-    for conjunct in conjuncts:
-        truths = truth(conjunct, groups)
-        # neither false nor NULL for any row, so true for all rows
-        all_pass &= ~(truths.can_be_false | truths.can_be_null)
-        # One conjunct that is true for no row is enough: no row passes the AND.
-        none_passes |= ~truths.can_be_true
-    return all_pass & ~none_passes, all_pass | none_passes
 
 
 def _alike(sources: Sequence[GroupRows], records: Longs) -> Flags:

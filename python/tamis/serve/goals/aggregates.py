@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from tamis.expr.nodes import Column, Expr, Value
+from tamis.expr.rewrites import simplify
 from tamis.expr.sql import to_sql
 from tamis.plan.goals.aggregate import Answered, MayOverflowError, NotTextError, answer
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
@@ -37,8 +39,8 @@ def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer |
 
     None: only recorded aggregates could answer it, and no index of these files has any.
     """
-    arguments = [each.argument for each in goal.aggregates]
-    documents = [each for each in arguments if each is not None]
+    parts = [part for each in goal.aggregates for part in (each.argument, each.filter)]
+    documents = [part for part in parts if part is not None]
     # decoded together, because the documents state a time zone only once
     decoded = decode_conjuncts([*documents, *goal.by])
     by = decoded[len(documents) :]
@@ -76,17 +78,23 @@ def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer |
             conjuncts=context.conjuncts,
         )
 
+    def is_unknown(one: Aggregate) -> bool:
+        return answered_for([one]).is_nothing
+
     try:
         answered = answered_for(aggregates)
         if answered.is_nothing and kept.any():
+            for each in aggregates:
+                # the FILTER is the reason if nothing is missing without it
+                whole = replace(each, filter=None)
+                if whole != each and is_unknown(each) and not is_unknown(whole):
+                    return nothing("AGGREGATE_FILTER_NOT_DECIDED", aggregate=_name(each))
             if needs_recorded:
                 return _not_recorded(aggregates, columns, context)
             if not matching.any():
                 return nothing("AGGREGATE_NOT_COVERED")
             with_column = [each for each in aggregates if each.column is not None]
-            return _not_certain(
-                [each for each in with_column if answered_for([each]).is_nothing] or with_column
-            )
+            return _not_certain([*filter(is_unknown, with_column)] or with_column)
     except NotTextError as problem:
         return _not_certain([problem.aggregate])
     except MayOverflowError as problem:
@@ -105,12 +113,13 @@ def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer |
 
 
 def _aggregates(goal: AggregateGoal, decoded: list[Expr]) -> list[Aggregate]:
-    arguments = iter(decoded)
+    parts = iter(decoded)
     return [
         Aggregate(
             Function(each.function),
-            None if each.argument is None else next(arguments),
+            None if each.argument is None else next(parts),
             int(each.limit or 0),
+            None if each.filter is None else simplify(next(parts)),
         )
         for each in goal.aggregates
     ]
@@ -136,7 +145,8 @@ def _constant(aggregate: Aggregate, value: Value) -> bool | int | float | str | 
 
 def _name(aggregate: Aggregate) -> str:
     argument = "" if aggregate.argument is None else to_sql(aggregate.argument)
-    return f"{aggregate.function}({argument})"
+    call = f"{aggregate.function}({argument})"
+    return call if aggregate.filter is None else f"{call} FILTER (WHERE {to_sql(aggregate.filter)})"
 
 
 def _names(by: list[Expr]) -> str:

@@ -130,6 +130,8 @@ object AggregateGoal {
     *
     * @param argument
     *   the document of its argument; None: it counts rows
+    * @param filter
+    *   the document of the condition of FILTER (WHERE …)
     * @param limit
     *   of a sum: a whole number. Spark adds unscaled values exactly while each partial sum is
     *   between -limit and limit, exclusive.
@@ -137,6 +139,7 @@ object AggregateGoal {
   final case class Function(
       function: Kind,
       argument: Option[ObjectNode],
+      filter: Option[ObjectNode] = None,
       limit: Option[String] = None
   )
 

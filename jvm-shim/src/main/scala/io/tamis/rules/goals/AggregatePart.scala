@@ -1,5 +1,6 @@
 package io.tamis.rules.goals
 
+import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.wire.{AggregateGoal, ExpressionWriter, TypeSets}
 import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
@@ -19,6 +20,8 @@ import org.apache.spark.sql.types._
   * @param argument
   *   over the attributes of the relation; None: it counts rows. For a sum of unscaled values, the
   *   decimal itself.
+  * @param filter
+  *   of FILTER (WHERE …), over the attributes of the relation
   * @param limit
   *   of a sum: see AggregateGoal.Function
   */
@@ -26,13 +29,14 @@ final case class AggregatePart(
     expression: AggregateExpression,
     kind: AggregateGoal.Kind,
     argument: Option[Expression],
+    filter: Option[Expression] = None,
     limit: Option[BigInt] = None
 ) {
   def isCount: Boolean = kind == AggregateGoal.Count
   def isSum: Boolean = kind == AggregateGoal.Sum
   def dataType: DataType = expression.dataType
   def isSameAs(other: AggregatePart): Boolean =
-    expression.aggregateFunction.semanticEquals(other.expression.aggregateFunction)
+    AnswerableFunction.areSame(expression, other.expression)
 }
 
 /** An aggregate function, and how its value follows from its parts.
@@ -48,20 +52,29 @@ final case class AnswerableFunction(
 
 object AnswerableFunction {
 
+  /** Whether two calls have the same value for all groups. */
+  def areSame(one: AggregateExpression, other: AggregateExpression): Boolean =
+    one.isDistinct == other.isDistinct && one.filter.size == other.filter.size &&
+      one.filter.zip(other.filter).forall { case (a, b) => a.semanticEquals(b) } &&
+      one.aggregateFunction.semanticEquals(other.aggregateFunction)
+
   /** The function over a scan; None if statistics never answer it. */
   def of(e: AggregateExpression, scan: ScanBelow): Option[AnswerableFunction] =
-    if (e.isDistinct || e.filter.nonEmpty || e.mode != Complete) None
+    if (e.isDistinct || !e.filter.forall(PlainConjuncts.isPlain) || e.mode != Complete) None
     else {
       val arguments = new Arguments(scan)
       def one(kind: AggregateGoal.Kind, argument: Expression) =
-        arguments.of(argument).map(a => single(AggregatePart(e, kind, Some(a))))
+        arguments
+          .of(argument)
+          .map(a => single(AggregatePart(e, kind, Some(a), arguments.filter(e))))
       def single(part: AggregatePart) = AnswerableFunction(e, Seq(part), _.head)
       e.aggregateFunction match {
         case c: Count if c.children.size == 1 =>
           c.children.head match {
             case Literal(null, _) => None
-            case _: Literal       => Some(single(AggregatePart(e, AggregateGoal.Count, None)))
-            case argument         => one(AggregateGoal.Count, argument)
+            case _: Literal       =>
+              Some(single(AggregatePart(e, AggregateGoal.Count, None, arguments.filter(e))))
+            case argument => one(AggregateGoal.Count, argument)
           }
         case m: Min     => one(AggregateGoal.Min, m.child)
         case m: Max     => one(AggregateGoal.Max, m.child)
@@ -89,7 +102,13 @@ object AnswerableFunction {
     for {
       most <- limit
       argument <- arguments.of(exact(child)) if isExact(argument.dataType)
-    } yield AggregatePart(e, AggregateGoal.Sum, Some(argument), Some(most))
+    } yield AggregatePart(
+      e,
+      AggregateGoal.Sum,
+      Some(argument),
+      arguments.filter(e),
+      Some(most)
+    )
   }
 
   /** What is added up: the decimal of an unscaled value, the whole number of a double. */
@@ -120,11 +139,11 @@ object AnswerableFunction {
     }
     for {
       value <- summand
-      total <- sum(new Sum(value).toAggregateExpression(), value, arguments)
+      total <- sum(partOf(e, new Sum(value)), value, arguments)
       argument <- total.argument
     } yield {
-      val counted = Count(a.child).toAggregateExpression()
-      val count = AggregatePart(counted, AggregateGoal.Count, Some(argument))
+      val counted = partOf(e, Count(a.child))
+      val count = AggregatePart(counted, AggregateGoal.Count, Some(argument), total.filter)
       AnswerableFunction(
         e,
         Seq(total, count),
@@ -137,9 +156,15 @@ object AnswerableFunction {
     }
   }
 
+  /** A function over the rows that another one aggregates. */
+  private def partOf(e: AggregateExpression, function: AggregateFunction): AggregateExpression =
+    function.toAggregateExpression(isDistinct = false, e.filter)
+
   /** The arguments of aggregates over a scan that the planner may know. */
   private final class Arguments(scan: ScanBelow) {
     private lazy val writer = io.tamis.planning.Question.writer(scan.table)
+
+    def filter(e: AggregateExpression): Option[Expression] = e.filter.map(scan.atScan)
 
     /** A column or field exactly as in the file, or an expression that an index may have recorded.
       * A CHAR column that Spark pads is an expression over one.

@@ -56,7 +56,7 @@ final case class StatisticsAggregate(
   /** The value of a function, from one expression per part. */
   def valueOf(e: AggregateExpression, part: Int => Expression): Expression = {
     val function = functions
-      .find(_.expression.aggregateFunction.semanticEquals(e.aggregateFunction))
+      .find(f => AnswerableFunction.areSame(f.expression, e))
       .getOrElse(throw new NoSuchElementException(e.toString))
     function.whole(function.parts.map(p => part(parts.indexWhere(_.isSameAs(p)))))
   }
@@ -65,7 +65,8 @@ final case class StatisticsAggregate(
     val writer = Question.writer(scan.table)
     AggregateGoal(
       parts.map { p =>
-        AggregateGoal.Function(p.kind, p.argument.map(writer.write), p.limit.map(_.toString))
+        val (argument, filter) = (p.argument.map(writer.write), p.filter.map(writer.write))
+        AggregateGoal.Function(p.kind, argument, filter, p.limit.map(_.toString))
       },
       numbers.map(_.ofDirectories),
       columns.map(writer.write)
@@ -116,11 +117,7 @@ object StatisticsAggregate {
 
   private def distinct(calls: Seq[AggregateExpression]): Seq[AggregateExpression] =
     calls.foldLeft(Seq.empty[AggregateExpression]) { (unique, e) =>
-      // one that is DISTINCT, or has a FILTER, is not answered: all of them have to be looked at
-      def isSame(other: AggregateExpression) =
-        e.isDistinct == other.isDistinct && e.filter.isEmpty && other.filter.isEmpty &&
-          e.aggregateFunction.semanticEquals(other.aggregateFunction)
-      if (unique.exists(isSame)) unique else unique :+ e
+      if (unique.exists(AnswerableFunction.areSame(_, e))) unique else unique :+ e
     }
 
   /** Applies Spark's rule that adds up short decimals as whole numbers, and averages them as

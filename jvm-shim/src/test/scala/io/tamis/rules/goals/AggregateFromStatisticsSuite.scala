@@ -155,6 +155,33 @@ class AggregateFromStatisticsSuite extends PlanSuite {
     }
   }
 
+  test("the condition of a FILTER is part of a function") {
+    answer(StubAnswer())
+    AggregateFromStatistics(
+      tamis(
+        "SELECT count(*) FILTER (WHERE v > 1), count(*) FILTER (WHERE v > 2), count(*), " +
+          "avg(k) FILTER (WHERE v > 1), 1 + count(*) FILTER (WHERE v > 2) FROM t"
+      )
+    )
+    val asked = StubPlanner.goals.head.path("aggregates")
+    val sent = (0 until asked.size).map(asked.get)
+    val filtered = sent.map(f => f.path("function").asText -> f.path("filter").isObject)
+    assertEquals(
+      filtered,
+      Seq("count" -> true, "count" -> true, "count" -> false, "sum" -> true, "count" -> true)
+    )
+    assertNotEquals(sent.head.path("filter"), sent(1).path("filter"))
+  }
+
+  test("a FILTER still applies to the rows of the other files") {
+    val sql =
+      "SELECT count(*) FILTER (WHERE k >= 15) AS n, max(k) FILTER (WHERE k < 12) AS m FROM t"
+    // of the files 2 and 3, all rows count for the first function, and none for the second one
+    val plan = covering(sql, 2, 3)((least, greatest) => Seq(greatest - least + 1, "null"))
+    assertEquals(confined(plan), Seq(2))
+    check(plan, sql)
+  }
+
   test("DISTINCT of partition columns needs only groups") {
     val sql = "SELECT DISTINCT day FROM p"
     val plan = covering(sql, 0, 2)((_, _) => Nil)
@@ -200,7 +227,8 @@ class AggregateFromStatisticsSuite extends PlanSuite {
     assertNoGoals(
       AggregateFromStatistics,
       "SELECT count(DISTINCT k) FROM t",
-      "SELECT count(*) FILTER (WHERE v > 1) FROM t",
+      "SELECT count(DISTINCT k) FILTER (WHERE v > 1) FROM t",
+      "SELECT count(*) FILTER (WHERE v > (SELECT max(v) FROM u)) FROM t",
       "SELECT count(k, v) FROM p",
       "SELECT max(s COLLATE UTF8_LCASE) FROM t",
       "SELECT max(struct(k)) FROM t",
