@@ -133,8 +133,11 @@ PARTS = [
     ("SELECT p, count(*) FROM parts WHERE id < 3 GROUP BY p", [3]),
     ("SELECT p, q, count(*), min(v) FROM parts WHERE id >= 31 GROUP BY q, p", [4]),
     ("SELECT upper(q), count(*) FROM parts GROUP BY upper(q)", [12]),
+    ("SELECT p, count(*) FROM parts GROUP BY ROLLUP(p)", []),
+    ("SELECT p, q, grouping_id(), count(*) FROM parts WHERE id >= 31 GROUP BY CUBE(q, p)", [4]),
+    ("SELECT p, q, grouping_id(), max(id) FROM parts WHERE id >= 31 GROUP BY CUBE(q, p)", []),
+    ("SELECT p, q, grouping(q) FROM parts GROUP BY GROUPING SETS ((p, q), (p), (p), ())", []),
     ("SELECT p, count(*) FILTER (WHERE q = 'a') FROM parts GROUP BY p", []),
-    ("SELECT p, count(*) FROM parts GROUP BY ROLLUP(p)", [12]),
     ("SELECT p, sum(id) FROM parts GROUP BY p", [12]),
     ("SELECT p, count(*) FROM parts GROUP BY p, v % 2", [12]),
     ("SELECT a.p, a.n, b.n FROM (SELECT p, count(*) n FROM parts GROUP BY p) a JOIN "

@@ -49,7 +49,8 @@ final class AggregateRewrite(
         rewritten(Nil)(k => constant(wanted.parts(k), global(k))),
         LocalRelation(Nil, Seq(InternalRow.empty))
       )
-    else Project(rewritten(groups)(partials), rows)
+    else if (wanted.sets.isEmpty) Project(rewritten(groups)(partials), rows)
+    else combined(rows)
 
   /** The plan that combines the answers of statistics with the aggregate over the remaining files.
     */
@@ -116,13 +117,14 @@ final class AggregateRewrite(
     * proven that no sum of partial sums leaves the type of the sum.
     */
   private def unionWithRest: LogicalPlan = {
-    val rest = Aggregate(
-      aggregate.groupingExpressions,
-      wanted.groups.map(_.attribute) ++
-        wanted.parts.map(p => Alias(p.expression, p.kind.name)()),
-      aggregate.child
-    )
-    val list = rewritten(groups) { k =>
+    val keys = wanted.groups.map(_.attribute)
+    val functions = wanted.parts.map(p => Alias(p.expression, p.kind.name)())
+    combined(Union(rows, Aggregate(keys, keys ++ functions, wanted.rows)))
+  }
+
+  /** Combines partial values, of which a group may have several. */
+  private def combined(partialRows: LogicalPlan): LogicalPlan = {
+    def list(grouped: Seq[Attribute]) = rewritten(grouped) { k =>
       val partial = partials(k)
       wanted.parts(k).kind match {
         case AggregateGoal.Min   => whole(Min(partial))
@@ -134,7 +136,13 @@ final class AggregateRewrite(
           if (sum.dataType == partial.dataType) sum else Cast(sum, partial.dataType)
       }
     }
-    Aggregate(groups, list, Union(rows, rest))
+    wanted.sets match {
+      case None       => Aggregate(groups, list(groups), partialRows)
+      case Some(sets) =>
+        val repeated = sets.output.map(_.newInstance())
+        val rows = sets.over(partialRows, groups, repeated, partials)
+        Aggregate(repeated, list(repeated), rows)
+    }
   }
 
   private def whole(function: AggregateFunction): Expression = function.toAggregateExpression()
@@ -147,7 +155,8 @@ final class AggregateRewrite(
   private def rewritten(
       grouped: Seq[Attribute]
   )(part: Int => Expression): Seq[NamedExpression] = {
-    val others = AttributeMap(wanted.groups.map(_.attribute).zip(grouped))
+    val grouping = wanted.sets.fold(wanted.groups.map(_.attribute))(_.output)
+    val others = AttributeMap(grouping.zip(grouped))
     def other(e: Expression): Expression = e match {
       case f: AggregateExpression => wanted.valueOf(f, part)
       case a: Attribute           => others.getOrElse(a, a)

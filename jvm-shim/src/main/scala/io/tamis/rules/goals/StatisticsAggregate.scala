@@ -18,17 +18,23 @@ import org.apache.spark.sql.types.DecimalType
   *   the same, with decimals added up as Spark does
   * @param functions
   *   the distinct aggregate functions, in the order of their first occurrence
+  * @param groups
+  *   the columns by which rows are grouped; of grouping sets, those of all sets
   */
 final case class StatisticsAggregate(
     original: Aggregate,
     aggregate: Aggregate,
     scan: ScanBelow,
     functions: Seq[AnswerableFunction],
-    groups: Seq[StatisticsAggregate.Group]
+    groups: Seq[StatisticsAggregate.Group],
+    sets: Option[GroupingSets] = None
 ) {
   import StatisticsAggregate._
 
   def isGlobal: Boolean = groups.isEmpty
+
+  /** The plan whose rows are grouped. */
+  def rows: LogicalPlan = sets.fold(aggregate.child)(_.child)
 
   /** The distinct parts of the functions. */
   val parts: Seq[AggregatePart] = functions.flatMap(_.parts).foldLeft(Seq.empty[AggregatePart]) {
@@ -48,7 +54,7 @@ final case class StatisticsAggregate(
 
   /** The aggregate as users write it. */
   def text: String = {
-    val by = groups.map(_.attribute.name).mkString(", ")
+    val by = sets.fold(groups.map(_.attribute.name).mkString(", "))(_.text)
     val what = distinct(callsIn(original)).map(ExpressionWriter.sqlOf).mkString(", ")
     if (functions.isEmpty) s"DISTINCT $by" else if (isGlobal) what else s"$what BY $by"
   }
@@ -94,22 +100,28 @@ object StatisticsAggregate {
 
   def unapply(plan: LogicalPlan): Option[StatisticsAggregate] = plan match {
     case aggregate: Aggregate =>
-      aggregate.child match {
-        case ScanBelow(scan) if scan.table.purpose.goals.isEmpty => over(aggregate, scan)
+      val sets = GroupingSets.unapply(aggregate)
+      sets.fold(aggregate.child)(_.child) match {
+        case ScanBelow(scan) if scan.table.purpose.goals.isEmpty => over(aggregate, scan, sets)
         case _                                                   => None
       }
     case _ => None
   }
 
-  private def over(original: Aggregate, scan: ScanBelow): Option[StatisticsAggregate] = {
+  private def over(
+      original: Aggregate,
+      scan: ScanBelow,
+      sets: Option[GroupingSets]
+  ): Option[StatisticsAggregate] = {
     val aggregate = withUnscaledSums(original)
     val calls = distinct(callsIn(aggregate))
     val functions = calls.map(AnswerableFunction.of(_, scan))
-    val groups = aggregate.groupingExpressions.map(groupOf(_, scan))
+    val groups = sets.fold(aggregate.groupingExpressions)(_.keys).map(groupOf(_, scan))
     // DISTINCT of columns has no function, and needs only the groups that have rows
     val isEmpty = functions.isEmpty && groups.isEmpty
     if (isEmpty || functions.exists(_.isEmpty) || groups.exists(_.isEmpty)) None
-    else Some(StatisticsAggregate(original, aggregate, scan, functions.flatten, groups.flatten))
+    else
+      Some(StatisticsAggregate(original, aggregate, scan, functions.flatten, groups.flatten, sets))
   }
 
   private def callsIn(aggregate: Aggregate): Seq[AggregateExpression] =

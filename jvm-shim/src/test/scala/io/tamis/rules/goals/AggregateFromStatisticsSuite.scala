@@ -155,6 +155,21 @@ class AggregateFromStatisticsSuite extends PlanSuite {
     }
   }
 
+  test("grouping sets: all, some or none from statistics") {
+    def values(least: Long, greatest: Long) =
+      Seq[Any](10, greatest, s""""${(least + greatest) * 5}"""")
+    Seq("ROLLUP(day)", "GROUPING SETS ((day), (day), ())", "day, CUBE(day)").foreach { sets =>
+      val sql = "SELECT day, grouping_id() AS g, count(*) AS n, max(k) + 1 AS m, sum(k) AS s " +
+        s"FROM p GROUP BY $sets"
+      check(covering(sql, 0, 1, 2)(values), sql)
+      val some = covering(sql, 0, 2)(values)
+      assertEquals(confined(some), Seq(1))
+      check(some, sql)
+      check(covering(sql)(values), sql)
+      assertUnchanged(AggregateFromStatistics, some)
+    }
+  }
+
   test("the condition of a FILTER is part of a function") {
     answer(StubAnswer())
     AggregateFromStatistics(
@@ -229,6 +244,8 @@ class AggregateFromStatisticsSuite extends PlanSuite {
       "SELECT count(DISTINCT k) FROM t",
       "SELECT count(DISTINCT k) FILTER (WHERE v > 1) FROM t",
       "SELECT count(*) FILTER (WHERE v > (SELECT max(v) FROM u)) FROM t",
+      "SELECT count(*) FROM t GROUP BY GROUPING SETS ((), ())",
+      "SELECT v, max(k) FROM (SELECT v, k FROM t) GROUP BY ROLLUP(v + 1, v)",
       "SELECT count(k, v) FROM p",
       "SELECT max(s COLLATE UTF8_LCASE) FROM t",
       "SELECT max(struct(k)) FROM t",
