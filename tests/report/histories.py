@@ -52,6 +52,7 @@ def scan(number: int = 0, **changes: Any) -> dict[str, Any]:
         "has_index": True,
         "files_without_index": 0,
         "index_arguments": "file:/data/events",
+        "aggregates": None,
     } | changes
 
 

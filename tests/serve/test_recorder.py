@@ -103,6 +103,25 @@ def test_scan_becomes_a_row(folder: Path, question: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    ("places", "files"), [([], 3), ([0], 3), ([0, 1], 0)], ids=["no filter", "true", "cuts files"]
+)
+def test_files_that_recorded_aggregates_would_replace(
+    folder: Path, question: dict[str, Any], places: list[int], files: int
+) -> None:
+    wanted = {"aggregates": ["sum(x)"], "by": ["y"], "groups": 4}
+    conjuncts = json.loads(record(folder))["conjuncts"]
+    question |= {"conjuncts": [question["conjuncts"][k] for k in places]}
+    changes = {"aggregates": wanted, "conjuncts": [conjuncts[k] for k in places]}
+    handler = Handler()
+    handler.record(record(folder, question=question, **changes))
+    handler.record(record(folder, 1, question=None, **changes))
+    assert handler.flush() == ""
+    known, unknown = (row["aggregates"] for row in tamis.history(folder).to_pylist())
+    assert known == wanted | {"files": files, "bytes": files * 1000}
+    assert unknown == wanted | {"files": None, "bytes": None}
+
+
+@pytest.mark.parametrize(
     "changes",
     [{}, {"question": None}, {"kept": None}, {"conjuncts": []}],
     ids=["lost listing", "no question", "nothing kept", "no conjuncts"],

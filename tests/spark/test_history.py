@@ -77,6 +77,76 @@ def test_every_run_is_recorded(events: DataFrame, recorded: Recorded) -> None:
     assert [row["rows_read"] for row in rows][:2] == [200, 200]
 
 
+# statement over 10 files of 100 rows, clustered by id | aggregates, by, groups | files
+AGGREGATED = [
+    ("SELECT sum(id) FROM events", (["sum(id)"], [], 1), 10),
+    ("SELECT sum(id), avg(id) FROM events WHERE id < 350", (["sum(id)", "avg(id)"], [], 1), 3),
+    ("SELECT sum(id * 2 + 1) FROM events WHERE id < 50", (["sum(((id * 2L) + 1L))"], [], 1), 0),
+    ("SELECT day, sum(id + 1) FROM events GROUP BY day", (["sum((id + 1L))"], ["day"], 1000), 10),
+    ("SELECT DISTINCT day FROM events WHERE id < 100", (["count(*)"], ["day"], 100), 1),
+    ("SELECT sum(CAST(id AS DECIMAL(9, 2)) * (1 - 0.1)) FROM events WHERE id >= 200",
+     (["sum((CAST(id AS DECIMAL(9,2)) * CAST(0.9BD AS DECIMAL(3,1))))"], [], 1), 8),
+    ("SELECT sum(amount * (1 - amount)) FROM events",
+     (["sum((amount * (1BD - amount)))"], [], 1), 10),
+    ("SELECT sum(q) FROM (SELECT id + 5 AS q, day FROM events)", (["sum((id + 5L))"], [], 1), 10),
+    # answered, or nothing that can be recorded
+    ("SELECT count(*) FROM events WHERE id < 150", None, None),
+    ("SELECT sum(CAST(id AS DOUBLE) / 3) FROM events", None, None),
+    ("SELECT count(DISTINCT id) FROM events", None, None),
+    ("SELECT sum(id) FILTER (WHERE id > 5) FROM events", None, None),
+    ("SELECT id, name FROM events WHERE id < 150", None, None),
+    ("SELECT sum(a.id) FROM events a JOIN events b ON a.id = b.id", None, None),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("statement", "wanted", "files"), AGGREGATED)
+def test_aggregates_that_an_index_could_record(
+    spark: SparkSession,
+    events: DataFrame,
+    recorded: Recorded,
+    statement: str,
+    wanted: tuple[list[str], list[str], int] | None,
+    files: int | None,
+) -> None:
+    events.createOrReplaceTempView("events")
+    spark.sql(statement).collect()
+    found = [row["aggregates"] for row in recorded()]
+    if wanted is None:
+        assert set(map(str, found)) == {"None"}
+        return
+    (aggregates,) = found
+    assert (aggregates["aggregates"], aggregates["by"], aggregates["groups"]) == wanted
+    assert aggregates["files"] == files
+    assert (aggregates["bytes"] > 0) == (files != 0)
+
+
+def test_proposed_aggregates_answer_the_query(
+    spark: SparkSession, events: DataFrame, recorded: Recorded, history: Path, tmp_path: Path
+) -> None:
+    """Run the call that the report names. It records what the query looks for."""
+    path = str(tmp_path / "copy")
+    events.selectExpr("*", "id % 3 AS kind").repartitionByRange(8, "id").write.parquet(path)
+    statement = (
+        "SELECT kind, sum(id * (1 - 0.5)), avg(CAST(id AS DECIMAL(7, 2)) / 3), max(id * 2) "
+        "FROM copy WHERE id >= 100 GROUP BY kind"
+    )
+
+    def opened() -> list[int]:
+        spark.read.parquet(path).createOrReplaceTempView("copy")
+        frame = spark.sql(statement)
+        frame.collect()
+        return [scan["files_kept"] for scan in tamis.explain(frame).to_dict()["scans"]]
+
+    tamis.index(spark, path).build()
+    for _ in range(5):
+        assert opened() == [8]
+    recorded()
+    (use,) = findings(tamis.history(history)).aggregates
+    exec(use.call, {"tamis": tamis, "spark": spark})
+    assert len(opened()) <= 1
+    assert sum(opened()) <= 1
+
+
 def test_explained_query_is_not_recorded(
     spark: SparkSession, events: DataFrame, recorded: Recorded
 ) -> None:

@@ -11,13 +11,14 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tamis.indexing.problems import arguments
+from tamis.report.aggregate_uses import AggregateUse, aggregate_uses
 from tamis.report.quality import (
     Cause,
     Scan,
     Solved,
     Suspect,
     cost,
+    index_arguments,
     is_opaque,
     key_of,
     lost_bytes,
@@ -152,6 +153,8 @@ class Findings:
     lost_files: int = 0
     fixed: int = 0
     audits: Audits = Audits()
+    #: Aggregates that are worth recording, those that save most first.
+    aggregates: list[AggregateUse] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON. Sizes are in bytes, times in seconds since 1970."""
@@ -174,6 +177,7 @@ def findings(history: pa.Table) -> Findings:
     tables = [_table(name, its) for name, its in by_table.items()]
     solved = Solved(scans)
     columns = [use for name, its in by_table.items() for use in _columns(name, its, solved)]
+    aggregates = [use for name, its in by_table.items() for use in aggregate_uses(name, its)]
     suspicious = [(scan, its) for scan in scans if (its := solved.others(scan))]
     every = {key_of(scan, each.conjunct) for scan in scans for each in suspects(scan)}
     listed = {key_of(scan, each.conjunct) for scan, its in suspicious for each in its}
@@ -189,6 +193,7 @@ def findings(history: pa.Table) -> Findings:
         sum(lost_files(scan) or 0 for scan, _ in suspicious),
         len(every - listed),
         _audits(scans),
+        sorted(aggregates, key=lambda each: -cost(each.saved_bytes, each.saved_files)),
     )
 
 
@@ -280,16 +285,16 @@ def _fix(cause: Cause, scan: Scan, conjunct: Any, columns: Sequence[str]) -> str
     command = "python -m tamis index"
     match cause:
         case Cause.STALE:
-            return f"refresh the index: {command} refresh {_arguments(scan)}"
+            return f"refresh the index: {command} refresh {index_arguments(scan)}"
         case Cause.MISSING:
-            return conjunct["fix"] or f"build the index: {command} build {_arguments(scan)}"
+            return conjunct["fix"] or f"build the index: {command} build {index_arguments(scan)}"
         case Cause.COARSE if columns and (kind := recordable(conjunct, scan)):
             column = columns[0]
             return (
                 f"record {_KINDS[kind]} of {column}: in any sort order of the table, at most "
                 f"half of its files can contain matching rows. Run {command} add --{kind} "
-                f"{quote(column)} {_arguments(scan)}. This does not rewrite the table; clustering "
-                f"it by {column} would."
+                f"{quote(column)} {index_arguments(scan)}. This does not rewrite the table; "
+                f"clustering it by {column} would."
             )
         case Cause.COARSE:
             return f"cluster the table by {', '.join(columns)}" if columns else "cluster the table"
@@ -299,13 +304,6 @@ def _fix(cause: Cause, scan: Scan, conjunct: Any, columns: Sequence[str]) -> str
 
 #: What `index add --bloom` and `--values` record.
 _KINDS: Final = {"bloom": "Bloom filters", "values": "the distinct values"}
-
-
-def _arguments(scan: Scan) -> str:
-    """Return the arguments of `python -m tamis index …` for the table of a scan."""
-    known: str | None = scan["index_arguments"]
-    # null: an earlier tamis recorded the scan, or it reads several tables
-    return arguments((scan["roots"] or ["PATH"])[0], None, None) if known is None else known
 
 
 def _columns(table: str, scans: Sequence[Scan], solved: Solved) -> list[ColumnUse]:

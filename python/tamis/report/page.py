@@ -12,6 +12,7 @@ from importlib import resources
 from typing import Final
 
 from tamis._version import __version__
+from tamis.report.aggregate_uses import AggregateUse
 from tamis.report.findings import Audits, ColumnUse, Findings, Predicate, TableUse
 from tamis.report.markup import bar, cut, grid, name, row, short, tag
 from tamis.report.numbers import count, milliseconds, moment, percent, size
@@ -80,6 +81,9 @@ def _body(report: Findings, source: str) -> Iterator[str]:
     yield _audits(report.audits)
     yield "<h2>Selective predicates that prune little</h2>"
     yield _predicates(report.predicates, report.fixed)
+    if report.aggregates:
+        yield "<h2>Aggregates worth recording</h2>"
+        yield _aggregates(report.aggregates)
     yield "<h2>Columns worth clustering by</h2>"
     yield _worth(report.columns)
     yield "<h2>How well the filtered columns are clustered</h2>"
@@ -171,6 +175,28 @@ def _predicates(predicates: Sequence[Predicate], fixed: int) -> str:
     shown = grid(heads, rows)
     causes = "".join(f'<dt class="cause {a}">{a}</dt><dd>{b}</dd>' for a, b in _CAUSES)
     return f"{about}{shown}{cut(len(predicates), _MOST_ROWS)}<dl>{causes}</dl>"
+
+
+def _aggregates(aggregates: Sequence[AggregateUse]) -> str:
+    about = (
+        '<p class="soft">Queries that compute these aggregates would not have read the files whose '
+        "rows all pass their filters, if the index recorded the aggregates of each file. Recording "
+        "reads the columns about three times, once. Listed are aggregates that would have saved "
+        "more than that. The history does not show whether they were recorded since.</p>"
+    )
+    rows = (
+        row(
+            f'<td class="wide"><b title="{escape(each.table)}">{_breakable(each.table)}</b><br>'
+            f"<code>{escape(each.call)}</code><small>{escape(each.command)}</small></td>",
+            f'<td class="n">{each.groups:,}</td>',
+            f'<td class="n">{each.saved_files:,} of {each.files_kept:,}'
+            f"<small>in {count(each.scans, 'scan')}</small></td>",
+            f'<td class="n">{size(each.saved_bytes)}</td>',
+        )
+        for each in aggregates[:_MOST_ROWS]
+    )
+    heads = ("call", "#groups", "#files saved", "#bytes saved")
+    return about + grid(heads, rows) + cut(len(aggregates), _MOST_ROWS)
 
 
 def _opened(files: int) -> str:

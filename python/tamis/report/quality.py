@@ -23,6 +23,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from tamis.indexing.problems import arguments
+
 __all__ = [
     "Cause",
     "Scan",
@@ -31,6 +33,7 @@ __all__ = [
     "cause_of",
     "cost",
     "has_few_matches",
+    "index_arguments",
     "is_mend",
     "is_opaque",
     "key_of",
@@ -288,6 +291,13 @@ def lost_files(scan: Scan) -> int | None:
 def cost(lost: int, files: int) -> int:
     """Return the cost, in bytes, of bytes read and files opened needlessly."""
     return lost + files * OPEN_COST
+
+
+def index_arguments(scan: Scan) -> str:
+    """Return the arguments of `python -m tamis index …` for the table of a scan."""
+    known: str | None = scan["index_arguments"]
+    # null: an earlier tamis recorded the scan, or it reads several tables
+    return arguments((scan["roots"] or ["PATH"])[0], None, None) if known is None else known
 
 
 def shape(sql: str) -> str:

@@ -40,6 +40,18 @@ _AUDIT: Final = pa.struct(
     ]
 )
 
+_AGGREGATES: Final = pa.struct(
+    [
+        # the arguments of Index.add
+        ("aggregates", pa.list_(pa.string())),
+        ("by", pa.list_(pa.string())),
+        ("groups", pa.int64()),  # rows that the aggregate returned
+        # kept files whose rows all pass: they would not have been read
+        ("files", pa.int64()),
+        ("bytes", pa.int64()),
+    ]
+)
+
 SCHEMA: Final = pa.schema(
     [
         ("id", pa.string()),  # unique
@@ -73,6 +85,8 @@ SCHEMA: Final = pa.schema(
         ("audit", _AUDIT),
         # of `python -m tamis index refresh`: the path of the table, and how to read its files
         ("index_arguments", pa.string()),
+        # of a query whose aggregates an index could record and does not
+        ("aggregates", _AGGREGATES),
     ]
 )
 

@@ -14,6 +14,7 @@ from tamis.wire.messages import PlanRequest, read_versioned
 __all__ = [
     "AuditRecord",
     "HistorySettings",
+    "RecordableAggregates",
     "RecordedAudit",
     "RecordedConjunct",
     "RecordedGoal",
@@ -48,6 +49,18 @@ class RecordedConjunct(msgspec.Struct, frozen=True):
     sql: str
     pushdown: str
     reason: RecordedReason | None = None
+
+
+class RecordableAggregates(msgspec.Struct, frozen=True):
+    """The aggregates of a query over a scan that an index could record, and does not.
+
+    - `aggregates`, `by`: the arguments of `tamis.Index.add`. `by` has no partition columns.
+    - `groups`: the number of rows that the aggregate returned; null if it is not known.
+    """
+
+    aggregates: list[str]
+    by: list[str]
+    groups: int | None = None
 
 
 class RecordedAudit(msgspec.Struct, frozen=True):
@@ -104,6 +117,7 @@ class ScanRecord(msgspec.Struct, frozen=True):
     fallback: str | None = None
     goals: list[RecordedGoal] = []
     conjuncts: list[RecordedConjunct] = []
+    aggregates: RecordableAggregates | None = None
     history: HistorySettings = HistorySettings()
     kept: Kept | None = None
     question: PlanRequest | None = None

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 from msgspec import structs
 
 from tamis._version import __version__
@@ -26,6 +27,7 @@ from tamis.indexing.problems import arguments
 from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.reader_options import reading_of
 from tamis.plan.detail.reason_detail import better_reason
+from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.joins.clustering import depth_of_files
 from tamis.plan.joins.key_bounds import files_without_bounds
 from tamis.plan.scan_decision import decide
@@ -49,7 +51,7 @@ _LONGEST_SQL: Final = 2_000
 
 #: Fields that are copied from the record to the row.
 _COPIED: Final = sorted(
-    set(SCHEMA.names) & set(ScanRecord.__struct_fields__) - {"goals", "conjuncts"}
+    set(SCHEMA.names) & set(ScanRecord.__struct_fields__) - {"goals", "conjuncts", "aggregates"}
 )
 
 
@@ -71,6 +73,8 @@ class _Facts:
     has_index: bool
     files_without_index: int
     index_arguments: str | None
+    #: The sizes of the kept files whose rows all pass the filters.
+    matching: npt.NDArray[np.int64]
 
 
 def row_of(record: ScanRecord) -> dict[str, Any]:
@@ -91,7 +95,23 @@ def row_of(record: ScanRecord) -> dict[str, Any]:
         row["has_index"] = looked_up.has_index
         row["files_without_index"] = looked_up.files_without_index
         row["index_arguments"] = looked_up.index_arguments
+    if record.aggregates is not None:
+        row["aggregates"] = structs.asdict(record.aggregates) | _answerable(looked_up)
     return row | {"tamis": __version__}
+
+
+def _answerable(facts: _Facts | None) -> dict[str, int | None]:
+    """Return the number and size of the files that recorded aggregates would have replaced.
+
+    They are at least these: aggregates of groups also replace files in which the filters decide
+    each group.
+    """
+    if facts is None:
+        return {"files": None, "bytes": None}
+    return {
+        "files": len(facts.matching),
+        "bytes": int(facts.matching.sum()),
+    }
 
 
 def audit_row_of(record: AuditRecord) -> dict[str, Any]:
@@ -155,7 +175,13 @@ def _replan(question: PlanRequest, kept: Flags) -> _Facts:
         bool(scan.indexes or scan.automatic),
         _without_index(scan, kept),
         _index_arguments(question, scan),
+        scan.sizes.to_numpy()[_matching(conjuncts, scan, kept)],
     )
+
+
+def _matching(conjuncts: Sequence[Expr], scan: ScanInput, kept: Flags) -> Flags:
+    # without a filter all rows pass, whether or not there are statistics
+    return fully_matching(conjuncts, scan.segments, kept) if conjuncts else kept
 
 
 #: Specific reasons with their own fix, which the report shows.

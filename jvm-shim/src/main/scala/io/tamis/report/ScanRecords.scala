@@ -21,6 +21,7 @@ object ScanRecords {
 
   def of(ran: QueryExecution, application: String, execution: Long, time: Long): Seq[String] = {
     val every = ScanNodes.of(ran.executedPlan, _ => true).map(_.node)
+    val aggregates = RecordableAggregates.of(ran.sparkSession, ran.executedPlan)
     ScanNodes.of(ran.executedPlan, isNew(_)).map { scan =>
       val number = every.indexWhere(_ eq scan.node)
       val d = scan.decision.shown
@@ -37,6 +38,7 @@ object ScanRecords {
         "rows_passed" -> scan.filter.flatMap(rowsOf).orElse(unfiltered),
         "goals" -> ScanFields.goals(scan),
         "conjuncts" -> d.conjuncts.map(ScanFields.conjunct),
+        "aggregates" -> aggregates.collectFirst { case (node, a) if node eq scan.node => a },
         "kept" -> Messages.keptDocument(d.kept.ordinals, d.kept.listing.size),
         "question" -> question.document()
       )

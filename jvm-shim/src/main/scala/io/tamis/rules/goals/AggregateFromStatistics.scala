@@ -28,8 +28,10 @@ object AggregateFromStatistics extends GoalRule {
       numbers = wanted.numbersIn(listing)
       wanted.goal(numbers)
     }
-    def unanswered(reason: Reason) =
+    def unanswered(reason: Reason) = {
+      if (Recordable(reason.code)) wanted.original.setTagValue(Unanswered, wanted)
       wanted.scan.scannedFor(wanted.original, ScanGoal.Aggregate(wanted.text), Left(reason))
+    }
     reply match {
       case Left(reason)      => if (wanted.isOfStatistics) unanswered(reason) else wanted.original
       case Right(goalAnswer) =>
@@ -37,7 +39,9 @@ object AggregateFromStatistics extends GoalRule {
         val functions = wanted.parts.map(part => part.kind -> part.dataType)
         val columns = wanted.columns.map(_.dataType)
         GoalReader.aggregates(goalAnswer.answer, listing.size, functions, columns) match {
-          case None                => wanted.original
+          case None =>
+            wanted.original.setTagValue(Unanswered, wanted)
+            wanted.original
           case Some(Left(reason))  => unanswered(reason)
           case Some(Right(answer)) => combined(wanted, listing, numbers, answer)
         }
@@ -64,6 +68,15 @@ object AggregateFromStatistics extends GoalRule {
       whole
     }
   }
+
+  /** The codes of reasons that recorded aggregates would remove. */
+  private val Recordable =
+    Set("AGGREGATE_NOT_RECORDED", "AGGREGATE_NOT_CERTAIN", "AGGREGATE_NOT_COVERED")
+
+  /** Tag of an aggregate that statistics do not answer, but that an index could record. It is the
+    * logical link of Spark's physical aggregates.
+    */
+  val Unanswered: TreeNodeTag[StatisticsAggregate] = TreeNodeTag("io.tamis.unanswered")
 
   /** Tag of the plan that replaces an aggregate for which no file has to be read. */
   val Answered: TreeNodeTag[AnsweredByStatistics] = TreeNodeTag("io.tamis.answered")
