@@ -233,7 +233,7 @@ def test_partitions_of_which_rows_were_deleted(formats: Statements) -> None:
     formats.same(united(queries, "parts"))
 
 
-def test_caches_streams_and_recursion(formats: Statements) -> None:
+def test_caches_and_recursion(formats: Statements) -> None:
     name = made(formats, "vectors")
     formats.sql(f"CACHE TABLE of_vectors AS SELECT * FROM {name} WHERE id + 0 < 150")
     formats.same("SELECT count(*), min(id) FROM of_vectors")
