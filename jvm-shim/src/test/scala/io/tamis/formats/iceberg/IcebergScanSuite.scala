@@ -33,7 +33,8 @@ class IcebergScanSuite extends munit.FunSuite {
     val scan = new UnknownScan(planned.map { case (file, manifest) =>
       new Task(new File(file, manifest))
     })
-    val confined = new IcebergScan("t", of, FileSelection.of(listing, bits), () => scan)
+    val confined =
+      new IcebergScan("t", of, FileSelection.of(listing, bits), lacksFilters = true, () => scan)
     assertEquals(confined.statistics, None) // confines the scan
     scan.tasks.asScala.toSeq.map(_.asInstanceOf[Task].file.location)
   }
