@@ -19,6 +19,7 @@ __all__ = [
     "manage_commits",
     "manage_no_commits",
     "merge_streamed",
+    "run_guarded",
     "streamed",
     "why_not",
 ]
@@ -32,6 +33,18 @@ def explained(spark: SparkSession, query: str) -> str:
 def why_not(spark: SparkSession, query: str) -> str:
     """Return the text of `tamis.why_not`."""
     return str(tamis.why_not(spark.sql(query)))
+
+
+def run_guarded(spark: SparkSession, written: str) -> None:
+    """Run a query that reads no table while the tables of this name are guarded.
+
+    A session of its own knows no catalog that other tests have used.
+    """
+    session = spark.newSession()
+    session.sql("CREATE TABLE IF NOT EXISTS ice.db.outside (a INT) USING iceberg")
+    session.sql("CREATE TABLE IF NOT EXISTS outside_delta (a INT) USING delta")
+    session.conf.set("spark.tamis.requireFilter", written)
+    session.sql("SELECT 1").collect()
 
 
 def delete_equal_rows(spark: SparkSession, table: str, column: str, values: list[int]) -> None:

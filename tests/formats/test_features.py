@@ -399,6 +399,7 @@ def test_tables_whose_commits_a_catalog_manages(formats: Statements, tmp_path: P
             f"MERGE INTO {name} t USING (SELECT 12L id) s ON t.id = s.id WHEN MATCHED THEN DELETE"
         )
         queries = ["SELECT * FROM {t} WHERE id + 0 >= 45", "SELECT count(*), min(id) FROM {t}"]
-        assert formats.same(united(queries, name)).kept == [4]
+        # three files have lost a row, which may have been the least one
+        assert formats.same(united(queries, name)).kept == [4, 3]
     finally:
         formats.text_of("tests.formats.in_session:manage_no_commits")

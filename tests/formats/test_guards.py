@@ -105,9 +105,7 @@ def test_files_with_deleted_rows_are_guarded(formats: Statements) -> None:
 def test_names_that_guard_nothing_are_warned_of(
     formats: Statements, written: str, warning: str | None
 ) -> None:
-    formats.sql("CREATE TABLE IF NOT EXISTS ice.db.outside (a INT) USING iceberg")
-    formats.sql("CREATE TABLE IF NOT EXISTS outside_delta (a INT) USING delta")
-    answer = formats.sql("SELECT 1", **{REQUIRE: written})
-    found = [each for each in answer.warnings if "requireFilter names" in each]
+    line = {"text_of": "tests.formats.in_session:run_guarded", "arguments": [written], "confs": {}}
+    found = [each for each in formats.run(line).warnings if "requireFilter names" in each]
     assert len(found) == (warning is not None)
     assert all(str(warning) in text for text in found)

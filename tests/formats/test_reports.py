@@ -14,7 +14,7 @@ from tests.launch.statements import Statements
 pytestmark = pytest.mark.spark
 
 EMPTY = {
-    "variants": "USING delta TBLPROPERTIES ('delta.feature.variantType' = 'supported')",
+    "no_variants": "USING delta TBLPROPERTIES ('delta.feature.variantType' = 'supported')",
     "ice.db.nothing": "USING iceberg",
     "ice.db.refused": "USING iceberg",
     "mem.db.elsewhere": "USING iceberg",
@@ -27,7 +27,7 @@ LEFT = [
         "some of its files have deletion vectors, and the query reads its _metadata column",
     ),
     (
-        "SELECT * FROM variants",
+        "SELECT * FROM no_variants",
         "it uses VARIANT or the change data feed, for which Delta's own relation stays in the plan, "
         f"{NO_FILTER}",
     ),
@@ -76,7 +76,7 @@ def test_why_a_table_is_left_to_its_format(formats: Statements, tmp_path: Path) 
         assert len(formats.same(query).rows) == (2 if "refused" in query else 1)
     unprepared = {"spark.databricks.delta.stats.skipping": "false"}
     text = formats.text_of(
-        "tests.formats.in_session:explained", "SELECT * FROM variants", **unprepared
+        "tests.formats.in_session:explained", "SELECT * FROM no_variants", **unprepared
     )
     assert "Delta has not chosen the files for this plan" in text
 

@@ -73,7 +73,7 @@ final class AggregateRewrite(
       if (part.isCount) new Add(rest, Literal(value, LongType))
       else if (value == null) rest
       else {
-        val both = Seq(rest, constant(part, value))
+        val both = Seq(rest, Literal(value, part.dataType))
         KnownNullable(if (part.kind == AggregateGoal.Min) Least(both) else Greatest(both))
       }
     }
