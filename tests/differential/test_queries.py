@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-SEED, COUNT = 1168, 70
+SEED, COUNT = 2799, 70
 #: The methods of the grammar, without those of the common base class.
 PRODUCTIONS = {
     name
