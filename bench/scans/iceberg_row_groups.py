@@ -9,19 +9,18 @@ from __future__ import annotations
 
 import argparse
 import random
-import statistics
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from bench.peers.packages import CATALOG, confs, lakes
+from bench.scans.ways import Ways, compare
 from bench.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _DATA = Path(__file__).resolve().parents[2] / "build" / "bench" / "iceberg_row_groups"
-_WAYS = {
+_WAYS: Final[Ways] = {
     "off": {"spark.tamis.enabled": "false"},
     "files": {"spark.tamis.rowGroups.enabled": "false"},
     "row groups": {},
@@ -66,19 +65,6 @@ def _make(spark: SparkSession, rows: int, files: int, groups: int) -> str:
     return name
 
 
-def _run(spark: SparkSession, sql: str, way: str) -> tuple[float, list[tuple[object, ...]], int]:
-    """Return seconds, the rows of the result, and the number of rows that the scan returned."""
-    for key, value in _WAYS[way].items():
-        spark.conf.set(key, value)
-    started = time.perf_counter()
-    frame = spark.sql(sql)
-    rows = [tuple(row) for row in frame.collect()]
-    seconds = time.perf_counter() - started
-    for key in _WAYS[way]:
-        spark.conf.unset(key)
-    return seconds, rows, _scanned(frame._jdf.queryExecution().executedPlan())
-
-
 def _scanned(plan: Any) -> int:
     leaves = plan.collectLeaves()
     nodes = [leaves.apply(i) for i in range(leaves.size())]
@@ -106,25 +92,10 @@ def main() -> None:
     )
     print("|---|---:|---:|---:|---:|---:|---:|---:|")
     for title, sql in QUERIES.items():
-        times: dict[str, list[float]] = {way: [] for way in _WAYS}
-        answers, read = [], {}
-        for number in range(arguments.rounds + 1):
-            for way in rng.sample(list(_WAYS), len(_WAYS)):
-                seconds, rows, read[way] = _run(spark, sql, way)
-                answers.append(rows)
-                if number:
-                    times[way].append(seconds)
-        if any(answer != answers[0] for answer in answers):
-            raise SystemExit(f"the answers to {title!r} differ")
-        ratios = [a / b for a, b in zip(times["row groups"], times["off"], strict=True)]
-        print(
-            f"| {title} | "
-            + " | ".join(f"{read[way]:,}" for way in _WAYS)
-            + " | "
-            + " | ".join(f"{statistics.median(times[way]):.2f}" for way in _WAYS)
-            + f" | {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) |",
-            flush=True,
-        )
+        compared = compare(spark, title, sql, _WAYS, arguments.rounds, rng, _scanned)
+        read = " | ".join(f"{compared.found[way]:,}" for way in _WAYS)
+        ratio = compared.ratio("row groups", "off")
+        print(f"| {title} | {read} | {compared.medians()} | {ratio} |", flush=True)
     spark.stop()
 
 

@@ -9,18 +9,17 @@ from __future__ import annotations
 
 import argparse
 import random
-import statistics
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
 
+from bench.scans.ways import Ways, compare
 from bench.session import session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _DATA = Path(__file__).resolve().parents[2] / "build" / "bench" / "partition_groups"
-_WAYS = {
+_WAYS: Final[Ways] = {
     "off": {"spark.tamis.enabled": "false"},
     "without groups": {"spark.tamis.partitionGroups.enabled": "false"},
     "groups": {},
@@ -58,18 +57,9 @@ def _make(spark: SparkSession, rows: int, days: int) -> None:
         spark.read.parquet(str(where)).createOrReplaceTempView(name)
 
 
-def _run(spark: SparkSession, sql: str, way: str) -> tuple[float, list[tuple[object, ...]], int]:
-    """Return seconds, the rows, and the number of exchanges of the plan."""
-    for key, value in _WAYS[way].items():
-        spark.conf.set(key, value)
-    started = time.perf_counter()
-    frame = spark.sql(sql)
-    rows = [tuple(row) for row in frame.collect()]
-    seconds = time.perf_counter() - started
-    plan, _, _ = frame._jdf.queryExecution().executedPlan().toString().partition("Initial Plan")
-    for key in _WAYS[way]:
-        spark.conf.unset(key)
-    return seconds, rows, plan.count("Exchange hash")
+def _exchanges(plan: Any) -> int:
+    final, _, _ = plan.toString().partition("Initial Plan")
+    return str(final).count("Exchange hash")
 
 
 def main() -> None:
@@ -85,25 +75,10 @@ def main() -> None:
     print("\n| query | exchanges | off, s | without groups | groups | groups / off |")
     print("|---|---:|---:|---:|---:|---:|")
     for title, sql in QUERIES.items():
-        times: dict[str, list[float]] = {way: [] for way in _WAYS}
-        answers = []
-        exchanges = {}
-        for number in range(arguments.rounds + 1):
-            for way in rng.sample(list(_WAYS), len(_WAYS)):
-                seconds, rows, exchanges[way] = _run(spark, sql, way)
-                answers.append(rows)
-                if number:
-                    times[way].append(seconds)
-        if any(answer != answers[0] for answer in answers):
-            raise SystemExit(f"the answers to {title!r} differ")
-        middle = {way: statistics.median(values) for way, values in times.items()}
-        ratios = [a / b for a, b in zip(times["groups"], times["off"], strict=True)]
-        print(
-            f"| {title} | {exchanges['off']} to {exchanges['groups']} | "
-            + " | ".join(f"{middle[way]:.2f}" for way in _WAYS)
-            + f" | {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}) |",
-            flush=True,
-        )
+        compared = compare(spark, title, sql, _WAYS, arguments.rounds, rng, _exchanges)
+        exchanges = f"{compared.found['off']} to {compared.found['groups']}"
+        ratio = compared.ratio("groups", "off")
+        print(f"| {title} | {exchanges} | {compared.medians()} | {ratio} |", flush=True)
     spark.stop()
 
 
