@@ -99,7 +99,7 @@ class _Catalog:
         """Return the body of the answer, None if it has none.
 
         Raises:
-            LookupError: There is no such path.
+            LookupError: The server does not have such a path.
             Py4JJavaError: The catalog refuses the request.
         """
         handlers, catalog = self._rest.CatalogHandlers, self._catalog

@@ -41,7 +41,7 @@ SESSIONS = {
 
 
 def made(formats: Statements, kind: str) -> str:
-    """Return a table of this kind, with 5 files, of which two have lost rows."""
+    """Return a table of this kind, with 5 files. Two of them have lost rows."""
     name = f"only_delta_{kind}"
     if not formats.sql(f"SHOW TABLES IN default LIKE '{name}'").rows:
         if kind == "widened":
@@ -138,7 +138,7 @@ def test_shapes_that_need_other_rows(formats: Statements, kind: str) -> None:
 
 @pytest.mark.parametrize("session", SESSIONS)
 def test_every_way_to_read_files(formats: Statements, session: str) -> None:
-    """All types, with NULLs, in files of which every second row was deleted."""
+    """All types, with NULLs, in files that have lost every second row."""
     name = "every_type"
     if not formats.sql(f"SHOW TABLES IN default LIKE '{name}'").rows:
         formats.sql(

@@ -17,7 +17,7 @@ from tests.report.histories import history_of, scan
 
 
 def aggregated(number: int = 0, by: tuple[str, ...] = ("flag",), **changes: Any) -> dict[str, Any]:
-    """Return a scan of 100 files of 1 MB below sum(x), of which 98 would not have been read."""
+    """Return a scan of 100 files of 1 MB below sum(x). 98 would not have been read."""
     wanted = {
         "aggregates": ["sum(x)"],
         "by": [*by],

@@ -137,7 +137,7 @@ LINES = [
     ("SELECT sum(s) FROM (SELECT sum(whole) AS s FROM lines GROUP BY flag, status)", []),
     ("SELECT f, sum(w) FROM (SELECT upper(flag) AS f, whole AS w FROM lines) GROUP BY f", [10]),
     ("SELECT flag, try_sum(whole), mean(whole) FROM lines GROUP BY flag", []),
-    # FILTER: files and groups of which all rows count, or none
+    # FILTER: all rows of a file or group count, or none
     ("SELECT sum(whole) FILTER (WHERE id >= 300), sum(whole) FROM lines", []),
     ("SELECT sum(whole) FILTER (WHERE id > 3), sum(whole) FROM lines", [1]),
     ("SELECT sum(whole) FILTER (WHERE id < 0), count(*) FILTER (WHERE id < 0) FROM lines", []),

@@ -88,8 +88,8 @@ class Part:
     """Some files of a listing, with their ordinals there and their rows in an index.
 
     - `index`: None if no index describes the rows of these files.
-    - `written`: the index that describes the rows that were written to these files, of which some
-      were deleted since. Then `index` is None.
+    - `written`: the index that describes the rows that were written to these files, if some of
+      them were deleted since. Then `index` is None.
     """
 
     ordinals: slice | npt.NDArray[np.intp]

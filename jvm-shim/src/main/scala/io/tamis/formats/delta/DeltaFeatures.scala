@@ -26,8 +26,8 @@ private[tamis] object DeltaFeatures {
     "variantType-preview"
   )
 
-  /** Why nothing is known about the files of a relation, nor about what the log says of them; None:
-    * all of its features are known, or it is not one of Delta.
+  /** Why tamis does not interpret the files and the log of a relation; None: all of its features
+    * are known, or it is not one of Delta.
     */
   def unknown(relation: HadoopFsRelation): Option[Reason] =
     if (!DeltaFiles.isOfDelta(relation)) None

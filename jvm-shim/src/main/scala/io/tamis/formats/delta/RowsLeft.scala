@@ -1,6 +1,6 @@
 package io.tamis.formats.delta
 
-import org.apache.spark.sql.types.Decimal
+import org.apache.spark.sql.types.{Decimal, StructType}
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarArray, ColumnarBatch, ColumnarMap}
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -55,7 +55,7 @@ private[delta] object RowsLeft {
 
   /** The number of vectors below that of a column: interval and VARIANT have some, too. */
   private def fieldsOf(column: ColumnVector): Int = column.dataType match {
-    case struct: org.apache.spark.sql.types.StructType => struct.size
-    case _                                             => 3
+    case struct: StructType => struct.size
+    case _                  => 3
   }
 }

@@ -122,7 +122,7 @@ final class AggregateRewrite(
     combined(Union(rows, Aggregate(keys, keys ++ functions, wanted.rows)))
   }
 
-  /** Combines partial values, of which a group may have several. */
+  /** Combines partial values. A group may have several of them. */
   private def combined(partialRows: LogicalPlan): LogicalPlan = {
     def list(grouped: Seq[Attribute]) = rewritten(grouped) { k =>
       val partial = partials(k)

@@ -17,7 +17,7 @@ class RowsLeftSuite extends munit.FunSuite {
       "m MAP<STRING, BIGINT>"
   )
 
-  /** A row of which each value is NULL with this probability. */
+  /** A row whose values are NULL with this probability. */
   private def row(random: Random, n: Int, nulls: Double): Row = {
     def some(value: Any): Any = if (random.nextDouble() < nulls) null else value
     val decimal = java.math.BigDecimal.valueOf(n.toLong, 2)
