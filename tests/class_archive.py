@@ -15,9 +15,13 @@ from pathlib import Path
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _ARCHIVE = _REPOSITORY / "build" / "spark.jsa"
 
-#: Options of JVMs that run for minutes: the compiler that starts fast, and room for its code,
-#: which the JVM otherwise removes and compiles again.
-FAST_START = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=400m -XX:+UseSerialGC"
+#: Options of JVMs that run for minutes: the compiler that starts fast, room for its code, which the
+#: JVM otherwise removes and compiles again, and room for classes and young objects, for which it
+#: otherwise collects all garbage again and again.
+FAST_START = (
+    "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=400m -XX:+UseSerialGC "
+    "-XX:MetaspaceSize=512m -Xmn320m"
+)
 
 _PROGRAM = """
 import sys

@@ -261,17 +261,11 @@ def write(spark: SparkSession, folder: Path) -> dict[str, Any]:
         writer.sql(
             f"INSERT INTO {name} VALUES (1, 5, 0.1, '2024-01-01', 1.25, 6, 3), (2, 5, 3.3, '1960-01-01', 2.5, 7, 4)"
         )
-        for column, data_type in (
-            ("a", "SHORT"),
-            ("a", "INT"),
-            ("b", "LONG"),
-            ("f", "DOUBLE"),
-            ("da", "TIMESTAMP_NTZ"),
-            ("de", "DECIMAL(12, 4)"),
-            ("di", "DOUBLE"),
-            ("id", "DECIMAL(15, 2)"),
-        ):
-            writer.sql(f"ALTER TABLE {name} ALTER COLUMN {column} TYPE {data_type}")
+        writer.sql(f"ALTER TABLE {name} ALTER COLUMN a TYPE SHORT")
+        writer.sql(
+            f"ALTER TABLE {name} ALTER COLUMN a TYPE INT, b TYPE LONG, f TYPE DOUBLE, "
+            "da TYPE TIMESTAMP_NTZ, de TYPE DECIMAL(12, 4), di TYPE DOUBLE, id TYPE DECIMAL(15, 2)"
+        )
         writer.sql(
             f"INSERT INTO {name} VALUES (100000, 5000000000, 0.1, '2024-01-01 00:00:00.5', 1.2345, 0.5, 1.5)"
         )

@@ -194,12 +194,13 @@ def test_random_commands_have_the_same_effect(formats: Statements, tmp_path: Pat
 
 def test_conflicts_are_detected_as_without_tamis(formats: Statements, tmp_path: Path) -> None:
     """Also those with commits to files that are not read with tamis; and no others."""
-    commits = ["append elsewhere", "delete in a file that is not read"]
+    append, delete = "append elsewhere", "delete in a file that is not read"
     of_merge = ["delta", "delta with partitions", "merge-on-read", "snapshot isolation"]
     found: dict[str, bool] = {}
-    for commands, tables in (
-        (["MERGE"], of_merge),
-        (["UPDATE", "DELETE"], ["delta", "merge-on-read"]),
+    for commands, tables, commits in (
+        (["MERGE"], of_merge, [append, delete]),
+        (["UPDATE"], ["delta", "merge-on-read"], [append]),
+        (["DELETE"], ["delta", "merge-on-read"], [delete]),
     ):
         tally = formats.function(
             "tests.formats.conflicts:run",

@@ -135,6 +135,7 @@ def confs_of_small_queries(directory: Path) -> dict[str, str]:
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # compiling takes longer than a few rows
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "1",
+        "spark.sql.ui.explainMode": "simple",  # each execution writes its plan
         "spark.sql.warehouse.dir": str(directory / "warehouse"),
         "spark.tamis.cache.location": str(directory / "cache"),
     }
