@@ -132,8 +132,10 @@ def decide_row_groups(
     if not remaining:
         return None
     progress = _Progress(conjuncts, decision)
-    order = Order(narrowed_conjuncts([*remaining, *consequences]))
+    order = None
     for batch in grouped:
+        if order is None:
+            order = Order(narrowed_conjuncts([*remaining, *consequences]))
         progress.take(_decided(remaining, order, batch))
         if not progress.is_worth_it:
             break

@@ -43,6 +43,7 @@ __all__ = [
     "blocks",
     "decide",
     "kept_blocks",
+    "kept_files",
     "narrow",
     "proven",
     "rule_out",
@@ -112,12 +113,7 @@ def decide(
     >>> decision.kept.tolist(), str(decision.conjuncts[0].pushdown)
     ([False, True, True, True], 'inexact')
     """
-    kept = np.ones(files, np.bool_) if among is None else among.copy()
-    # Together, conjuncts rule out more than one by one: x < 5 AND x > 10 rules out every file.
-    order = Order(narrowed_conjuncts([*conjuncts, *consequences]))
-    for segment in segments:
-        # A file in two segments is kept only if both keep it. What either of them proves is true.
-        narrow(kept, segment, order)
+    kept = kept_files(conjuncts, segments, files, consequences, among)
     exact = proven(conjuncts, segments, kept)
     pruned = [_pruned(conjunct, segments, files) if detail else None for conjunct in conjuncts]
     outcomes = tuple(
@@ -127,6 +123,23 @@ def decide(
         for ordinal, (conjunct, count) in enumerate(zip(conjuncts, pruned, strict=True))
     )
     return ScanDecision(kept, outcomes)
+
+
+def kept_files(
+    conjuncts: Sequence[Expr],
+    segments: Sequence[Segment],
+    files: int,
+    consequences: Sequence[Expr] = (),
+    among: Flags | None = None,
+) -> Flags:
+    """Return one flag per file, set if a scan needs the file: `decide` without the outcomes."""
+    kept = np.ones(files, np.bool_) if among is None else among.copy()
+    # Together, conjuncts rule out more than one by one: x < 5 AND x > 10 rules out every file.
+    order = Order(narrowed_conjuncts([*conjuncts, *consequences]))
+    for segment in segments:
+        # A file in two segments is kept only if both keep it. What either of them proves is true.
+        narrow(kept, segment, order)
+    return kept
 
 
 class Order:

@@ -24,7 +24,7 @@ import numpy as np
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.expr.decimals import from_unscaled
-from tamis.expr.nodes import Column, Expr, In, walk
+from tamis.expr.nodes import Column, Expr, In, IsNull, Not, walk
 from tamis.expr.rewrites import conjoin
 from tamis.expr.types import DataType
 from tamis.files.segments import Segment
@@ -101,7 +101,8 @@ def _runs_of(
         return None
     (column,) = columns.values()
     about = [each for each in conjuncts if _names(each, column)]
-    if not about or not column.type.is_discrete:
+    # `k IS NOT NULL` is true for every value of k, so that alone it leaves no run out.
+    if not column.type.is_discrete or all(_is_not_null(each) for each in about):
         return None
     runs = possible_runs(conjoin(about), column)
     if runs is None or key == column:
@@ -117,6 +118,14 @@ def _runs_of(
         return None
     starts, stops = _disjoint(ends)
     return list(zip(starts.tolist(), stops.tolist(), strict=True))
+
+
+def _is_not_null(conjunct: Expr) -> bool:
+    match conjunct:
+        case Not(child=IsNull(child=Column())):
+            return True
+        case _:
+            return False
 
 
 def _names(conjunct: Expr, column: Column) -> bool:

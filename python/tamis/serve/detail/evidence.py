@@ -29,7 +29,7 @@ from tamis.files.table import dotted
 from tamis.files.verdicts import evaluate
 from tamis.indexing.read.memory import release_unused_memory
 from tamis.plan.detail.pruning_effects import effects
-from tamis.plan.scan_decision import decide
+from tamis.plan.scan_decision import kept_files
 from tamis.serve.detail.literals import literals
 from tamis.serve.remembered import remembered_files
 from tamis.serve.scans.arrow_export import written
@@ -100,7 +100,7 @@ def _ruled_out(scan: ScanInput, conjuncts: list[Expr], files: int) -> tuple[pa.A
     if conjuncts:
         # as in planning: the ranges implied by all conjuncts may prune more than the steps above
         implied = [each.predicate for each in found_ranges(conjuncts)]
-        kept = decide(conjuncts, scan.segments, files, consequences=implied).kept
+        kept = kept_files(conjuncts, scan.segments, files, implied)
         together[~kept & (together == files)] = len(conjuncts) - 1
     empty = np.zeros(files, np.bool_)
     for segment in scan.segments:

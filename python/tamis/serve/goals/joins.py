@@ -30,7 +30,7 @@ from tamis.plan.goals.unraised_errors import files_that_may_raise
 from tamis.plan.joins.key_ranges import key_ranges
 from tamis.plan.passing_rows import passing_segments
 from tamis.plan.ranges.implied_ranges import Interval
-from tamis.plan.scan_decision import decide
+from tamis.plan.scan_decision import kept_files
 from tamis.serve.goals.goal_context import GoalContext, nothing
 from tamis.serve.scans.implied_ranges import found_ranges
 from tamis.serve.scans.scan_files import decide_files, read_conjuncts
@@ -52,9 +52,7 @@ def answer_join(goal: JoinGoal, context: GoalContext) -> GoalAnswer:
             return ranges
         parts.append(ranges)
     kept, segments = context.decision.kept, context.scan.segments
-    confined = decide(
-        context.conjuncts, segments, len(kept), consequences=[disjoin(parts)], among=kept
-    ).kept
+    confined = kept_files(context.conjuncts, segments, len(kept), [disjoin(parts)], kept)
     confined |= files_that_may_raise(context.conjuncts, segments, kept & ~confined)
     if np.array_equal(confined, kept):
         columns = [".".join(node.path) for node in walk(key) if isinstance(node, Column)]

@@ -17,6 +17,7 @@ from tamis.plan.scan_decision import ScanDecision, decide
 from tamis.serve.remembered import without_remembered
 from tamis.serve.scans.declarations import in_force
 from tamis.serve.scans.deep_recursion import DEEPEST
+from tamis.serve.scans.known_decisions import known_or
 from tamis.serve.scans.value_outcomes import resolved
 from tamis.tables.scan_input import ScanInput
 from tamis.wire.catalyst import Evaluable, decode_conjuncts
@@ -73,7 +74,11 @@ def decide_files(
     files = request.snapshot.files
     among = None if request.among is None else decode_kept(request.among, files)
     consequences = [each.predicate for each in implied]
-    decision = decide(conjuncts, scan.segments, files, detail, consequences, among)
+
+    def decision_of() -> ScanDecision:
+        return decide(conjuncts, scan.segments, files, detail, consequences, among)
+
+    decision = decision_of() if detail else known_or(request, scan, conjuncts, decision_of)
     left = without_remembered(request, decision)
     if left is None:
         return decision
