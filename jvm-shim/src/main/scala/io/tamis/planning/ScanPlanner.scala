@@ -272,11 +272,11 @@ object ScanPlanner {
     table.relation.location match {
       case recorded: RecordedFileIndex       => recorded.listing // such files never change
       case index: PartitioningAwareFileIndex =>
-        checked(table, table.listed(Nil)(listingOf(table, index)))
+        table.listed(Nil)(checked(table, listingOf(table, index)))
       case catalog: CatalogFileIndex =>
-        val listed =
-          table.listed(onPartitions)(listingOf(table, partitionsOf(catalog, onPartitions)))
-        checked(table, listed)
+        table.listed(onPartitions) {
+          checked(table, listingOf(table, partitionsOf(catalog, onPartitions)))
+        }
       case other =>
         throw new IllegalStateException(s"a relation with ${other.getClass} is not eligible")
     }

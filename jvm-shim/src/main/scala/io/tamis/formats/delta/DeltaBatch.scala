@@ -22,7 +22,7 @@ import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, 
 final class DeltaBatch private (logical: LogicalRelation, relation: HadoopFsRelation) {
   private val index: FileIndex = relation.location
   private val addFiles: Seq[AnyRef] = Members.get[Seq[AnyRef]](index, "addFiles")
-  private lazy val listing = new DeltaListing(relation, addFiles.distinct)
+  private lazy val listing = new DeltaListing(relation, DeltaListing.distinct(addFiles))
 
   def size: Int = addFiles.size
 

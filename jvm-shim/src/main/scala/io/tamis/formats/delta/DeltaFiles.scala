@@ -35,7 +35,8 @@ final class DeltaFiles private (private val relation: HadoopFsRelation) {
   private val index: FileIndex = relation.location
   private val scan: AnyRef = Members.call(index, "preparedScan")
   private val reader = new DeltaReader(relation.fileFormat)
-  private val addFiles: Seq[AnyRef] = Members.get[Seq[AnyRef]](scan, "files").distinct
+  private val addFiles: Seq[AnyRef] =
+    DeltaListing.distinct(Members.get[Seq[AnyRef]](scan, "files"))
   private val hasDeletionVectors: Boolean =
     addFiles.exists(Members.call(_, "deletionVector") != null)
 

@@ -3,6 +3,7 @@ package io.tamis.formats.delta
 import io.tamis.formats.Members
 import io.tamis.listing.{Listing, RecordedFileIndex, TableSize}
 import io.tamis.wire.DeltaSnapshot
+import java.util
 
 import org.apache.hadoop.fs.{FileStatus, Path}
 import org.apache.spark.sql.catalyst.InternalRow
@@ -49,7 +50,16 @@ private[delta] final class DeltaListing(relation: HadoopFsRelation, addFiles: Se
     Members.get[FileStatusWithMetadata](index, "fileStatusWithMetadataFromAddFile", addFile)
 }
 
-private object DeltaListing {
+private[delta] object DeltaListing {
+
+  /** Each entry once. Entries with different paths differ, and paths are cheaper to compare: an
+    * entry has the statistics of its file.
+    */
+  def distinct(addFiles: Seq[AnyRef]): Seq[AnyRef] = {
+    val paths = new util.HashSet[AnyRef]
+    if (addFiles.forall(file => paths.add(Members.call(file, "path")))) addFiles
+    else addFiles.distinct
+  }
 
   private def snapshot(of: AnyRef, reader: DeltaReader): DeltaSnapshot = {
     val segment = Members.call(of, "logSegment")

@@ -5,6 +5,7 @@ import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.plans._
 import org.apache.spark.sql.catalyst.plans.logical._
+import org.apache.spark.sql.catalyst.trees.TreePattern.AGGREGATE
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
@@ -116,7 +117,8 @@ object KeyLineage {
     * `10 / count(*)` or a sum of BIGINT may. The join drops the group, but only after that.
     */
   private def mayRaiseForParts(plan: LogicalPlan): Boolean =
-    plan.exists(_.isInstanceOf[Aggregate]) && {
+    // the pattern is known without a walk through the plan, but is also that of subqueries
+    plan.containsPattern(AGGREGATE) && plan.exists(_.isInstanceOf[Aggregate]) && {
       val computed = mutable.Set.empty[ExprId]
       def isOfGroup(e: Expression): Boolean = e.exists {
         case _: AggregateExpression => true
