@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
-from tamis.expr.nodes import Column, Evaluated
+from tamis.expr.nodes import Column, Evaluated, Expr
 from tamis.expr.outcomes import Outcome, Outcomes
 from tamis.expr.types import DATE
 from tamis.plan.ranges import implied_ranges as plan
 from tamis.serve.process.handler import Handler
-from tamis.serve.scans.implied_ranges import found_ranges, ranges_of_residual
+from tamis.serve.scans.implied_ranges import found_ranges, ranges_of, ranges_of_residual
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.messages import VERSION, ConjunctAnswer, PlanRequest, read_request
 
@@ -101,6 +103,28 @@ def test_predicate_that_was_evaluated_implies_the_same_ranges() -> None:
     outcomes = Outcomes(DATE, np.array([], np.int64), np.array([], np.uint8), Outcome.NOT_EVALUATED)
     evaluated = Evaluated(ruled, Column(("day",), DATE), outcomes)
     assert found_ranges([evaluated]) == found_ranges([ruled]) != ()
+
+
+def test_ranges_of_the_same_text_are_searched_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[object] = []
+    original = plan.implied_ranges
+
+    def search(conjuncts: Sequence[Expr]) -> tuple[plan.ImpliedRange, ...]:
+        searched.append(conjuncts)
+        return original(conjuncts)
+
+    monkeypatch.setattr(plan, "implied_ranges", search)
+
+    def found(year: int, **fields: Any) -> tuple[plan.ImpliedRange, ...]:
+        document = equal(IN_1995["a"][0], literal(year, "integer"))
+        request = replace(request_of("p"), conjuncts=[document], **fields)
+        return ranges_of(request, decode_conjuncts([document]))
+
+    assert found(2019) == found(2019) != found(2018)
+    assert len(searched) == 2
+    for _ in range(2):
+        assert found(2019, declarations=["declared"]) == found(2019)
+    assert len(searched) == 4
 
 
 def test_failure_does_not_affect_the_decision(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import msgspec
@@ -16,7 +17,7 @@ from tamis.expr.nodes import Column, Evaluated, Not
 from tamis.expr.outcomes import Outcome, Outcomes
 from tamis.expr.types import LONG
 from tamis.serve.process.handler import Handler
-from tamis.serve.scans import known_decisions, scan_files
+from tamis.serve.scans import known_decisions, recent, scan_files
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.messages import VERSION
 from tamis.wire.scans import ScanRequest
@@ -139,13 +140,13 @@ def test_what_a_decision_depends_on(
 def test_what_is_not_in_the_text_decides_anew(table: Path, decided: list[Any]) -> None:
     request = msgspec.convert(request_of(table, above(12)), ScanRequest)
     (plain,) = decode_conjuncts(request.conjuncts)
-    assert known_decisions._key(request, [plain]) is not None
+    assert known_decisions._text(request, [plain]) is not None
     codes = np.array([Outcome.TRUE], np.uint8)
     outcomes = Outcomes(LONG, np.array([13]), codes, Outcome.NULL)
     known = Evaluated(plain, Column(("k",), LONG), outcomes)
-    assert known_decisions._key(request, [Not(known)]) is None
+    assert known_decisions._text(request, [Not(known)]) is None
     declaring = msgspec.structs.replace(request, declarations=["declared"])
-    assert known_decisions._key(declaring, [plain]) is None
+    assert known_decisions._text(declaring, [plain]) is None
 
 
 def test_zeros_of_both_signs_are_different_filters(table: Path, decided: list[Any]) -> None:
@@ -195,11 +196,18 @@ def test_only_few_decisions_are_kept(
     assert len(decided) == 4
 
 
-@pytest.mark.parametrize(("name", "most"), [("_MOST_FILES", 2), ("_LONGEST", 20)])
+@pytest.mark.parametrize(
+    ("module", "name", "most"), [(known_decisions, "_MOST_FILES", 2), (recent, "_LONGEST", 20)]
+)
 def test_large_decisions_are_not_kept(
-    table: Path, decided: list[Any], monkeypatch: pytest.MonkeyPatch, name: str, most: int
+    table: Path,
+    decided: list[Any],
+    monkeypatch: pytest.MonkeyPatch,
+    module: ModuleType,
+    name: str,
+    most: int,
 ) -> None:
-    monkeypatch.setattr(known_decisions, name, most)
+    monkeypatch.setattr(module, name, most)
     for _ in range(2):
         ask(table, above(12))
     assert len(decided) == 2

@@ -25,7 +25,7 @@ from tamis.serve.detail.table_fixes import located
 from tamis.serve.detail.wanted_values import with_wanted
 from tamis.serve.goals.answers import answer_goal, reason_document
 from tamis.serve.scans.deep_recursion import depth_of, with_room
-from tamis.serve.scans.implied_ranges import found_ranges, ranges_of_residual
+from tamis.serve.scans.implied_ranges import ranges_of, ranges_of_residual
 from tamis.serve.scans.scan_files import decide_files, read_conjuncts
 from tamis.serve.scans.value_outcomes import learn_outcomes
 from tamis.tables.parquet import index_files, open_scan
@@ -75,7 +75,7 @@ def _plan(request: PlanRequest, started: float) -> str:
     learn_outcomes(request)
     evaluables: list[Evaluable] = []
     conjuncts = read_conjuncts(request, guard, evaluables)
-    implied = found_ranges(conjuncts)
+    implied = ranges_of(request, conjuncts)
     # facts are about all files, and the query may need only some of them
     indexes = request.index.automatic is not None and not isinstance(request.goal, FactsGoal)
     if indexes and not scan.is_indexed:

@@ -32,7 +32,7 @@ from tamis.plan.passing_rows import passing_segments
 from tamis.plan.ranges.implied_ranges import Interval
 from tamis.plan.scan_decision import kept_files
 from tamis.serve.goals.goal_context import GoalContext, nothing
-from tamis.serve.scans.implied_ranges import found_ranges
+from tamis.serve.scans.implied_ranges import ranges_of
 from tamis.serve.scans.scan_files import decide_files, read_conjuncts
 from tamis.tables.parquet import open_scan
 from tamis.wire.catalyst import decode
@@ -66,7 +66,7 @@ def _in_ranges(key: Expr, source: KeySource) -> Expr | NothingAnswer:
     data_type = type_of(source_key)
     scan = open_scan(request)
     conjuncts = read_conjuncts(request, UdfGuard())
-    files = decide_files(request, scan, conjuncts, found_ranges(conjuncts))
+    files = decide_files(request, scan, conjuncts, ranges_of(request, conjuncts))
     reading = None if request.reading is None else reading_of(request.reading)
     is_losing = reading is not None and any(loses_rows_to(reading, each) for each in conjuncts)
     intervals = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Sequence
+from typing import Final
 
 from tamis.classification.pushdown import Pushdown
 from tamis.expr.nodes import Column, Expr, walk
@@ -12,6 +13,7 @@ from tamis.expr.rewrites import without_outcomes
 from tamis.plan.ranges import implied_ranges as plan
 from tamis.plan.reader_losses import loses_within
 from tamis.serve.scans.deep_recursion import DEEPEST, depth_of, with_room
+from tamis.serve.scans.recent import Recent, text_of
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.constants import optional
 from tamis.wire.messages import (
@@ -23,8 +25,9 @@ from tamis.wire.messages import (
     read_implied_request,
     write_answer,
 )
+from tamis.wire.scans import ScanRequest
 
-__all__ = ["found_ranges", "imply", "ranges_of_residual"]
+__all__ = ["found_ranges", "imply", "ranges_of", "ranges_of_residual"]
 
 
 def imply(text: str) -> str:
@@ -40,6 +43,19 @@ def imply(text: str) -> str:
     )
     documents = [_document(each) for each in ranges if _is_safe_for_readers(each)]
     return write_answer(ImpliedAnswer(request.id, documents))
+
+
+def ranges_of(request: ScanRequest, conjuncts: Sequence[Expr]) -> tuple[plan.ImpliedRange, ...]:
+    """Return the ranges that all conjuncts of a scan together imply. Never raises.
+
+    A search takes milliseconds, and every question about a scan needs its ranges. They follow from
+    the text of the conjuncts, unless a declared function is in it, which may be declared anew.
+    """
+    text = None if request.declarations else text_of(request.conjuncts)
+    return _known.get_or(text, lambda: found_ranges(conjuncts))
+
+
+_known: Final = Recent[tuple[plan.ImpliedRange, ...]](256)
 
 
 def found_ranges(conjuncts: Sequence[Expr]) -> tuple[plan.ImpliedRange, ...]:

@@ -7,23 +7,20 @@ same filter begins with it, too.
     listing, indexes       filters, files to consider     decision
     those of a `derived`   the text of the request        kept files, outcomes
 
-A decision depends on nothing else (`_key` names the exceptions): files of a listing and
+A decision depends on nothing else (`_text` names the exceptions): files of a listing and
 generations of an index never change, and others have a mapping `derived` of their own
 (`ScanInput`). What earlier scans have learnt is applied afterwards.
 """
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Final, TypeAlias
-
-import msgspec
+from typing import Final
 
 from tamis.expr.nodes import Evaluated, Expr, walk
 from tamis.plan.scan_decision import ScanDecision
+from tamis.serve.scans.recent import Recent, text_of
 from tamis.tables.scan_input import ScanInput
 from tamis.wire.scans import ScanRequest
 
@@ -32,10 +29,6 @@ __all__ = ["known_or"]
 #: Decisions of one listing, of this many files at most: one takes a byte per file.
 _MOST: Final = 32
 _MOST_FILES: Final = 10_000
-#: Bytes of a key.
-_LONGEST: Final = 16_384
-
-_Key: TypeAlias = bytes
 
 
 def known_or(
@@ -52,53 +45,25 @@ def known_or(
         conjuncts: Its filters, decoded.
         decide: Decides the scan by `request` and `scan` alone.
     """
-    key = _key(request, conjuncts)
-    if key is None:
-        return decide()
-    decisions = scan.derived.setdefault("decisions", _Decisions())
-    assert isinstance(decisions, _Decisions)
-    known = decisions.get(key)
-    if known is None:
-        known = decide()
-        # An index that could not be read may be read the next time.
-        if not scan.warnings:
-            decisions.put(key, known)
+    decisions = scan.derived.setdefault("decisions", Recent[ScanDecision](_MOST))
+    assert isinstance(decisions, Recent)
+    # An index that could not be read may be read the next time.
+    known = decisions.get_or(_text(request, conjuncts), decide, lambda: not scan.warnings)
     # The caller may change its flags.
     return replace(known, kept=known.kept.copy())
 
 
-def _key(request: ScanRequest, conjuncts: Sequence[Expr]) -> _Key | None:
+def _text(request: ScanRequest, conjuncts: Sequence[Expr]) -> bytes | None:
     """Return what a decision depends on besides `derived`; None if that is not all.
 
-    The text of the filters and not their nodes, which are equal for 0.0 and -0.0. What a declared
-    function returns, or a predicate that Spark has evaluated for some values, is not in the text.
+    What a declared function returns, or a predicate that Spark has evaluated for some values, is
+    not in the text.
     """
     if request.declarations or request.snapshot.files > _MOST_FILES:
         return None
     if any(isinstance(node, Evaluated) for each in conjuncts for node in walk(each)):
         return None
     table = request.table
-    key = msgspec.json.encode(
+    return text_of(
         (request.conjuncts, request.among, table.partition_columns, table.case_sensitive)
     )
-    return key if len(key) <= _LONGEST else None
-
-
-class _Decisions:
-    """The decisions that were needed last. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._known: OrderedDict[_Key, ScanDecision] = OrderedDict()
-
-    def get(self, key: _Key) -> ScanDecision | None:
-        with self._lock:
-            if key in self._known:
-                self._known.move_to_end(key)
-            return self._known.get(key)
-
-    def put(self, key: _Key, decision: ScanDecision) -> None:
-        with self._lock:
-            self._known[key] = replace(decision, kept=decision.kept.copy())
-            while len(self._known) > _MOST:
-                self._known.popitem(last=False)

@@ -15,13 +15,12 @@ import java.util.concurrent.atomic.AtomicLong
 private[planning] final class AnswerMemo(nanoTime: () => Long) {
   import AnswerMemo._
 
-  private final case class Entry(answer: PlanAnswer, written: Long, isFinal: Boolean) {
-    def isCurrent: Boolean = isFinal || nanoTime() - written < LifetimeNanos
-  }
-
   private val entries = new RecentlyUsed[Key, Entry](Remembered)
 
-  def get(key: Key): Option[PlanAnswer] = entries.get(key).filter(_.isCurrent).map(_.answer)
+  def get(key: Key): Option[PlanAnswer] = entries
+    .get(key)
+    .filter(entry => entry.isFinal || nanoTime() - entry.written < LifetimeNanos)
+    .map(_.answer)
 
   def put(key: Key, answer: PlanAnswer): Unit =
     entries.put(key, Entry(answer, nanoTime(), isFinal(key, answer)))
@@ -51,6 +50,8 @@ object AnswerMemo {
       goal: Option[Goal],
       mostValues: Int
   )
+
+  private final case class Entry(answer: PlanAnswer, written: Long, isFinal: Boolean)
 
   private val memo = new AnswerMemo(() => System.nanoTime())
   private val epochs = new AtomicLong()

@@ -59,7 +59,7 @@ final class Question(
 
   /** Returns the scan, for the goal of another question. Its snapshot exists. Never throws. */
   def asSource(key: Expression): Either[Reason, KeySource] = guarded {
-    Snapshots.ensure(listing, SidecarSupervisor.privateDirectory)
+    exportListing()
     KeySource(scan, Question.writer(table).write(key))
   }
 
@@ -129,8 +129,12 @@ final class Question(
       }
 
   private def request(): PlanRequest = {
-    Snapshots.ensure(listing, SidecarSupervisor.privateDirectory)
+    exportListing()
     PlanRequest(scan, detail, rowGroups, goal, mostValues)
+  }
+
+  private def exportListing(): Unit = OncePerRule(Question.Exported(new Same(listing))) {
+    Snapshots.ensure(listing, SidecarSupervisor.privateDirectory)
   }
 
   // callers that set a goal do not read any files yet
@@ -141,13 +145,20 @@ final class Question(
   private lazy val mostValues =
     if (evaluables.isEmpty) 0 else TamisConf.evaluateValuesMaxValues(conf)
 
-  private lazy val (conjuncts, evaluables) = {
-    val writer = Question.writer(table)
-    if (TamisConf.evaluateValuesEnabled(conf)) writer.writeEvaluable(filters)
-    else (writer.writeAll(filters), Map.empty[String, Evaluable])
-  }
+  /** What other questions about the same filters have in common with this one. */
+  private lazy val (conjuncts, evaluables) =
+    OncePerRule(Question.Documents(new Same(table.relation), filters.map(new Same(_)))) {
+      val writer = Question.writer(table)
+      if (TamisConf.evaluateValuesEnabled(conf)) writer.writeEvaluable(filters)
+      else (writer.writeAll(filters), Map.empty[String, Evaluable])
+    }
 
-  private lazy val scan = ScanRequest(
+  private lazy val scan =
+    OncePerRule(
+      Question.Scan(new Same(table.relation), new Same(listing), filters.map(new Same(_)), among)
+    )(scanOfFiles)
+
+  private def scanOfFiles = ScanRequest(
     SnapshotOfFiles(
       listing.fingerprint,
       SidecarSupervisor.privateDirectory.toString,
@@ -179,6 +190,18 @@ final class Question(
 }
 
 object Question {
+
+  /** Keys of what a rule computes once. Filters are compared by identity: Spark takes 0.0 and -0.0
+    * for the same literal.
+    */
+  private final case class Documents(relation: Same, filters: Seq[Same])
+  private final case class Scan(
+      relation: Same,
+      listing: Same,
+      filters: Seq[Same],
+      among: Option[FileSelection]
+  )
+  private final case class Exported(listing: Same)
 
   /** The files of a listing, as what is learnt about them is stored. Its snapshot exists. */
   def identity(table: PlannedFiles, listing: Listing): FilesIdentity = FilesIdentity(

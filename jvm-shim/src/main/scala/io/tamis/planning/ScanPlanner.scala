@@ -228,7 +228,12 @@ object ScanPlanner {
     }
 
   /** Spark's partition pruning, within the files that the scan is confined to. */
-  private def onPartitions(table: PlannedFiles, filters: Seq[Expression]): OnPartitions = {
+  private def onPartitions(table: PlannedFiles, filters: Seq[Expression]): OnPartitions =
+    OncePerRule(Partitioned(new Same(table), filters.map(new Same(_))))(partitioned(table, filters))
+
+  private final case class Partitioned(table: Same, filters: Seq[Same])
+
+  private def partitioned(table: PlannedFiles, filters: Seq[Expression]): OnPartitions = {
     val schema = table.relation.partitionSchema
     val implied = filters.flatMap(f => PartitionPredicate.impliedBy(f, schema).map(f -> _))
     val within =

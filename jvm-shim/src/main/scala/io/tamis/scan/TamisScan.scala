@@ -109,17 +109,20 @@ final class TamisScan(
     * those that are left to Bloom filters. For other columns Spark would evaluate a subquery that
     * rules no file out. Empty in a recursive query, where Spark cannot plan run-time filters.
     */
-  override def filterAttributes(): Array[NamedReference] = if (table.purpose.inRecursion)
-    Array.empty
-  else {
-    val partitions = table.relation.partitionSchema.fieldNames.toSet
-    val (ofPartitions, ofFiles) = readSchema().fields.partition(f => partitions(f.name))
-    val clustered =
-      if (TamisConf.runtimeFiltersEnabled(SQLConf.get)) clusteredBy(ofFiles.toSeq) else Nil
-    val columns =
-      (ofPartitions ++ clustered).map(f => Expressions.column(QuotedName(f.name)): NamedReference)
-    (columns ++ files.filterAttributes).distinctBy(_.fieldNames.toSeq)
-  }
+  override def filterAttributes(): Array[NamedReference] = offered.toArray
+
+  /** Chosen once, because Spark asks for each key of each join. */
+  private lazy val offered: Seq[NamedReference] =
+    if (table.purpose.inRecursion) Nil
+    else {
+      val partitions = table.relation.partitionSchema.fieldNames.toSet
+      val (ofPartitions, ofFiles) = readSchema().fields.partition(f => partitions(f.name))
+      val clustered =
+        if (TamisConf.runtimeFiltersEnabled(SQLConf.get)) clusteredBy(ofFiles.toSeq) else Nil
+      val columns =
+        (ofPartitions ++ clustered).map(f => Expressions.column(QuotedName(f.name)): NamedReference)
+      (columns.toSeq ++ files.filterAttributes).distinctBy(_.fieldNames.toSeq)
+    }
 
   private def clusteredBy(fields: Seq[StructField]): Seq[StructField] = {
     val offered = fields.filterNot(f => table.purpose.leftToBloomFilters(f.name))

@@ -38,7 +38,7 @@ final class TamisTable(
     val relation: HadoopFsRelation,
     val catalogTable: Option[CatalogTable],
     val purpose: ScanConstraints = ScanConstraints.unknown,
-    listings: PinnedListings = new PinnedListings,
+    private[tamis] val listings: PinnedListings = new PinnedListings,
     val reader: FilesReader = ParquetReader,
     title: Option[String] = None
 ) extends FileTable(session, new CaseInsensitiveStringMap(relation.options.asJava), Nil, None)

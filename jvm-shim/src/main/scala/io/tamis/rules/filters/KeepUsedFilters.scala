@@ -1,7 +1,7 @@
 package io.tamis.rules.filters
 
 import io.tamis.conf.TamisConf
-import io.tamis.planning.{Clustering, FilterUse, ScanPlanner, SeemsSelective}
+import io.tamis.planning.{Clustering, FilterUse, OncePerRule, Same, ScanPlanner, SeemsSelective}
 import io.tamis.rules.goals.GoalRule
 import io.tamis.rules.joins.Pruning
 import io.tamis.rules.relations.{FileRelation, FilteredRelation, TamisRelation}
@@ -47,10 +47,10 @@ import org.apache.spark.sql.internal.SQLConf
   * partially clustered storage-partitioned joins look at estimated sizes, and a scan of tamis
   * reports no partitioning.
   *
-  * So for the first three a filter is left if such a rule can use it: the conf is on, the join may
-  * drop rows of the other side, and sizes may meet the thresholds. Sizes are only known once the
-  * files are chosen, so a [[FilterUse]] states the sizes for which the filter is left
-  * ([[io.tamis.planning.UsedFilters]]).
+  * So for the first three a filter is left if such a rule can use it: the conf is on, the filter
+  * would leave the plan, the join may drop rows of the other side, and sizes may meet the
+  * thresholds. Sizes are only known once the files are chosen, so a [[FilterUse]] states the sizes
+  * for which the filter is left ([[io.tamis.planning.UsedFilters]]).
   */
 object KeepUsedFilters extends GoalRule {
   override protected def isOn(conf: SQLConf): Boolean =
@@ -82,8 +82,26 @@ object KeepUsedFilters extends GoalRule {
   private def filtersOf(plan: LogicalPlan): Seq[LogicalPlan] =
     relationsUnder(plan)(!_.isInstanceOf[IsNotNull])
 
-  private def selectivelyFiltered(plan: LogicalPlan): Seq[LogicalPlan] =
-    relationsUnder(plan)(SeemsSelective(_))
+  /** Relations whose filter is likely to be selective, and leaves the plan as far as it is. Where a
+    * part of it stays, rules find that part.
+    */
+  private def selectivelyFiltered(plan: LogicalPlan): Seq[LogicalPlan] = plan.collect {
+    case FilteredRelation(scan) if scan.conjuncts.exists(SeemsSelective(_)) && leavesPlan(scan) =>
+      scan.relation
+  }
+
+  /** Asks the question of the scan itself, so that the scan need not ask it again. */
+  private def leavesPlan(scan: FilteredRelation): Boolean =
+    OncePerRule(Leaves(new Same(scan.relation))) {
+      val (left, stays) = ScanPlanner
+        .decide(scan.table, scan.conjuncts)
+        .conjuncts
+        .filter(c => SeemsSelective(c.expression))
+        .partition(_.isExact)
+      left.nonEmpty && stays.isEmpty
+    }
+
+  private final case class Leaves(relation: Same)
 
   /** Relations under a filter with such a conjunct. */
   private def relationsUnder(plan: LogicalPlan)(counts: Expression => Boolean): Seq[LogicalPlan] =

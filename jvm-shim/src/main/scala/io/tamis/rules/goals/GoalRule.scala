@@ -2,6 +2,7 @@ package io.tamis.rules.goals
 
 import io.tamis.bridge.AnyFailure
 import io.tamis.conf.{Mode, TamisConf}
+import io.tamis.planning.OncePerRule
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreeNode
@@ -37,5 +38,5 @@ abstract class NeverFails[Plan <: TreeNode[Plan]] extends Rule[Plan] {
         AnyFailure.keyed(s"rule:$ruleName"),
         s"$ruleName failed",
         "Report this error. The query runs without this rule."
-      )(rewritten(plan))(_ => plan)
+      )(OncePerRule.running(rewritten(plan)))(_ => plan)
 }

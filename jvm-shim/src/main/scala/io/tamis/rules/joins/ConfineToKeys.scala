@@ -1,6 +1,6 @@
 package io.tamis.rules.joins
 
-import io.tamis.planning.{Question, ScanGoal, ScanPlanner}
+import io.tamis.planning.{FileSelection, OncePerRule, Question, Same, ScanGoal, ScanPlanner}
 import io.tamis.rules.relations.ScanInPlan
 import io.tamis.wire.{ExpressionWriter, JoinGoal, Reason}
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -17,15 +17,36 @@ object ConfineToKeys {
     */
   def apply(key: Expression, plan: LogicalPlan, origins: KeyOrigins): LogicalPlan =
     below(key, plan) { (key, scan) =>
-      val writer = Question.writer(scan.table)
-      val goal =
-        JoinGoal(writer.write(key), origins.scans, origins.isValue(key).map(writer.write))
-      scan.confined(join(key), ScanPlanner.filesFor(scan.table, scan.conjuncts, goal))
+      val asked =
+        Asked(new Same(scan.table.listings), scan.conjuncts.map(new Same(_)), key, origins)
+      OncePerRule(asked)(filesFor(key, scan, origins))
     }
+
+  private def filesFor(
+      key: Expression,
+      scan: ScanInPlan,
+      origins: KeyOrigins
+  ): Either[Reason, FileSelection] = {
+    val writer = Question.writer(scan.table)
+    val goal = JoinGoal(writer.write(key), origins.scans, origins.isValue(key).map(writer.write))
+    ScanPlanner.filesFor(scan.table, scan.conjuncts, goal)
+  }
+
+  /** The key of an answer. Whether a file may hold one of the keys does not depend on which other
+    * files are read. So the answer for more files of the same relation, to the same filters, and
+    * for keys of the same origins, is also the answer for those that are left of them: a rule that
+    * comes back to a join asks only if the files of its other side have become fewer.
+    */
+  private final case class Asked(
+      relation: Same,
+      filters: Seq[Same],
+      key: Expression,
+      origins: KeyOrigins
+  )
 
   /** The same plan, with the reason on its scans why they were not confined. */
   def explained(key: Expression, plan: LogicalPlan, why: Reason): LogicalPlan =
-    below(key, plan)((key, scan) => scan.confined(join(key), Left(why)))
+    below(key, plan)((_, _) => Left(why))
 
   /** Whether a scan that the key comes from has files to choose from. */
   def hasChoice(key: Expression, plan: LogicalPlan): Boolean =
@@ -34,9 +55,14 @@ object ConfineToKeys {
       .exists(scan => ScanPlanner.hasChoice(scan.table, scan.conjuncts))
 
   private def below(key: Expression, plan: LogicalPlan)(
-      changed: (Expression, ScanInPlan) => LogicalPlan
-  ): LogicalPlan =
-    KeyLineage.changedBelow(key, plan)((key, at) => scanAt(at).map(changed(key, _)))
+      files: (Expression, ScanInPlan) => Either[Reason, FileSelection]
+  ): LogicalPlan = KeyLineage.changedBelow(key, plan) { (key, at) =>
+    scanAt(at).map { scan =>
+      val before = scan.table.purpose
+      val left = files(key, scan).map(chosen => before.within.fold(chosen)(_.and(chosen)))
+      if (before.confined(join(key), left) == before) at else scan.confined(join(key), left)
+    }
+  }
 
   private def scanAt(plan: LogicalPlan): Option[ScanInPlan] =
     ScanInPlan.unapply(plan).filter(_.isRepeatable)

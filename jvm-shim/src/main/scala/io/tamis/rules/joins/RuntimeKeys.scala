@@ -47,6 +47,7 @@ object RuntimeKeys {
       mayBroadcast: Boolean
   ): LogicalPlan =
     if (from.isStreaming || !isSelective(from) || !isRepeatable(from)) to
+    else if (mayBroadcast && mostBytesOf(from).exists(comesWithBroadcast(from, _))) to
     else {
       // requests about `from` come first, then those about every scan of `to`
       val useful = keys.filter { case (_, toKey) =>
@@ -166,13 +167,23 @@ object RuntimeKeys {
   }
 
   /** The bytes of all files that the plan reads; None if it reads anything else. */
-  def bytesOf(plan: LogicalPlan): Option[Long] = plan match {
-    case FilteredRelation(scan) =>
-      ScanPlanner.survivors(scan.table, scan.conjuncts).map(_.bytes)
+  def bytesOf(plan: LogicalPlan): Option[Long] = bytes(plan) { scan =>
+    ScanPlanner.survivors(scan.table, scan.conjuncts).map(_.bytes)
+  }
+
+  /** The same if filters rule out no file, which is known without a question. */
+  private def mostBytesOf(plan: LogicalPlan): Option[Long] = bytes(plan) { scan =>
+    Some(scan.table.purpose.within.fold(scan.table.relation.sizeInBytes)(_.bytes))
+  }
+
+  private def bytes(
+      plan: LogicalPlan
+  )(ofScan: FilteredRelation => Option[Long]): Option[Long] = plan match {
+    case FilteredRelation(scan)           => ofScan(scan)
     case TamisScanRelation(scan)          => Some(scan.decision.kept.bytes)
     case _: LocalRelation                 => Some(0L)
     case other if other.children.nonEmpty =>
-      other.children.map(bytesOf).reduce((a, b) => for { x <- a; y <- b } yield x + y)
+      other.children.map(bytes(_)(ofScan)).reduce((a, b) => for { x <- a; y <- b } yield x + y)
     case _ => None
   }
 }

@@ -8,6 +8,12 @@ import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery}
 class KeepUsedFiltersSuite extends PlanSuite {
   private val Unlimited = Long.MaxValue
 
+  /** Every filter is proven, and leaves the plan. */
+  override def beforeEach(context: BeforeEach): Unit = {
+    super.beforeEach(context)
+    answer(StubAnswer(pushdown = "exact"))
+  }
+
   private def uses(plan: LogicalPlan): Map[String, Seq[FilterUse]] =
     tables(KeepUsedFilters(plan)).map { t =>
       t.relation.location.rootPaths.head.getName -> t.purpose.filterUses
@@ -22,6 +28,18 @@ class KeepUsedFiltersSuite extends PlanSuite {
   test("a selective filter beside a partitioned table is used") {
     assertEquals(used(onPartitions), Set("t"))
     assertEquals(used("SELECT p.s FROM p JOIN t ON p.day = t.k AND t.s LIKE '%7%'"), Set("t"))
+  }
+
+  test("a filter of which a selective part stays in the plan need not be kept") {
+    val sql = "SELECT p.s FROM p JOIN t ON p.day = t.k WHERE t.v = 3 AND t.s LIKE '%7%'"
+    assertEquals(used(sql), Set("t"))
+    answer(StubAnswer())
+    assertEquals(used(sql), Set.empty[String])
+    assertEquals(StubPlanner.goals, Nil)
+    // proven for the partition, whatever the planner knows
+    val ofPartitions = "SELECT q.s FROM p q JOIN p ON q.day = p.v WHERE p.day = 1"
+    assertEquals(used(ofPartitions), Set("p"))
+    assertEquals(used(s"$ofPartitions AND p.s LIKE '%7%'"), Set.empty[String])
   }
 
   test("without a selective filter there is nothing to keep") {
@@ -52,14 +70,15 @@ class KeepUsedFiltersSuite extends PlanSuite {
   test("a column of the files counts if they are clustered by it") {
     val sql = "SELECT u.s FROM u JOIN t ON u.k = t.k WHERE t.v = 3"
     Seq("true" -> Set("t"), "false" -> Set.empty[String]).foreach { case (flag, expected) =>
-      answer(StubAnswer(goal = s"""{"kind":"clustered","flags":[$flag]}"""))
+      answer(StubAnswer(pushdown = "exact", goal = s"""{"kind":"clustered","flags":[$flag]}"""))
       assertEquals(used(sql), expected, flag)
     }
-    answer(StubAnswer(goal = """{"kind":"clustered","flags":[true]}"""))
+    val clustered = """{"kind":"clustered","flags":[true]}"""
+    answer(StubAnswer(pushdown = "exact", goal = clustered))
     withConf("spark.tamis.runtimeFilters.enabled" -> "false") {
       assertEquals(used(sql), Set.empty[String])
     }
-    assertEquals(StubPlanner.questions, Nil)
+    assertEquals(StubPlanner.goals, Nil)
   }
 
   test("the filter is left for sizes that Spark would broadcast, in proportion to the columns") {
