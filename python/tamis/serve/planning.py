@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import msgspec
 from msgspec import structs
 
 from tamis.classification.pushdown import Pushdown
@@ -38,7 +39,9 @@ from tamis.wire.messages import (
     ConjunctAnswer,
     PlanAnswer,
     PlanRequest,
+    PlansAnswer,
     Warning_,
+    read_plans_request,
     read_request,
     write_answer,
 )
@@ -61,6 +64,21 @@ def plan(question: str) -> str:
     if time.perf_counter() - started > _LONG:
         release_unused_memory()
     return text
+
+
+def plan_all(text: str, answer: Callable[[str], str]) -> str:
+    """Answer several questions, one after the other.
+
+    Args:
+        text: A PlansRequest.
+        answer: Answers one question. Never raises.
+
+    Raises:
+        TamisError: The request cannot be read.
+    """
+    request = read_plans_request(text)
+    answers = [msgspec.Raw(answer(bytes(each).decode()).encode()) for each in request.questions]
+    return write_answer(PlansAnswer(request.id, answers))
 
 
 def _depth(request: PlanRequest) -> int:

@@ -238,6 +238,22 @@ class WrittenFilesRequest(msgspec.Struct, frozen=True):
     cache_directory: str | None = None
 
 
+class PlansRequest(msgspec.Struct, frozen=True):
+    """Several questions, each a PlanRequest."""
+
+    version: int
+    id: str
+    questions: list[msgspec.Raw]
+
+
+class PlansAnswer(msgspec.Struct, frozen=True):
+    """The answers in the order of the questions, each a PlanAnswer or a PlanFailure."""
+
+    id: str
+    answers: list[msgspec.Raw]
+    version: int = VERSION
+
+
 class WrittenFilesAnswer(msgspec.Struct, frozen=True):
     """The files will be indexed in the background, or after some time by a query."""
 
@@ -318,6 +334,7 @@ _Request = TypeVar("_Request")
 
 _envelope = msgspec.json.Decoder(_Envelope)
 _request = msgspec.json.Decoder(PlanRequest)
+_plans_request = msgspec.json.Decoder(PlansRequest)
 _implied_request = msgspec.json.Decoder(ImpliedRequest)
 _history_request = msgspec.json.Decoder(HistoryRequest)
 _open_indexes_request = msgspec.json.Decoder(OpenIndexesRequest)
@@ -334,6 +351,11 @@ def read_request(text: str | bytes) -> PlanRequest:
     tamis.errors.WireVersionError: the jar uses version 3 of the wire protocol, ...
     """
     return read_versioned(_request, text)
+
+
+def read_plans_request(text: str | bytes) -> PlansRequest:
+    """Read a PlansRequest. Raises as read_versioned does."""
+    return read_versioned(_plans_request, text)
 
 
 def read_implied_request(text: str | bytes) -> ImpliedRequest:

@@ -36,6 +36,16 @@ class Handler:
 
         return self._guarded(request, answer)
 
+    def plans(self, request: str) -> str:
+        """Answer a PlansRequest. With a PlanFailure, the shim asks each question by itself."""
+
+        def answer() -> str:
+            from tamis.serve.planning import plan_all
+
+            return plan_all(request, self.plan)
+
+        return self._guarded(request, answer)
+
     def imply(self, request: str) -> str:
         """Answer an ImpliedRequest. With a PlanFailure, the shim adds no filter."""
 

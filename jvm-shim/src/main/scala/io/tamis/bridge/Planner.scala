@@ -5,6 +5,9 @@ package io.tamis.bridge
   */
 trait Planner {
   def plan(request: String): String
+
+  /** Answers several questions to `plan`. */
+  def plans(request: String): String
   def imply(request: String): String
   def remote(request: String): String
   def remoteTasks(request: String): String

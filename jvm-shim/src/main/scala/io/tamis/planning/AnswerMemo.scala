@@ -1,7 +1,7 @@
 package io.tamis.planning
 
 import io.tamis.bridge.RecentlyUsed
-import io.tamis.wire.{Goal, PlanAnswer, Pushdown, ScanRequest}
+import io.tamis.wire.{Goal, PlanAnswer, Pushdown, ScanRequest, SnapshotOfFiles}
 import java.util.concurrent.atomic.AtomicLong
 
 /** Remembers recent answers, because one query plans a scan several times.
@@ -53,11 +53,22 @@ object AnswerMemo {
 
   private final case class Entry(answer: PlanAnswer, written: Long, isFinal: Boolean)
 
+  /** Listings that were answered about. */
+  private val known = new RecentlyUsed[SnapshotOfFiles, Unit](Remembered)
+
   private val memo = new AnswerMemo(() => System.nanoTime())
   private val epochs = new AtomicLong()
 
   def get(key: Key): Option[PlanAnswer] = memo.get(key)
-  def put(key: Key, answer: PlanAnswer): Unit = memo.put(key, answer)
+  def put(key: Key, answer: PlanAnswer): Unit = {
+    known.put(key.scan.snapshot, ())
+    memo.put(key, answer)
+  }
+
+  /** Whether the planner has answered about these files lately, so that it has opened their
+    * indexes.
+    */
+  def isAboutKnown(files: SnapshotOfFiles): Boolean = known.get(files).isDefined
 
   /** Number of index builds that this driver has noticed; part of every question. */
   def epoch: Long = epochs.get
@@ -66,5 +77,5 @@ object AnswerMemo {
   def forget(): Unit = memo.clear()
 
   /** Discards all answers, because an index was built, refreshed or dropped. */
-  def invalidate(): Unit = { epochs.incrementAndGet(); memo.clear() }
+  def invalidate(): Unit = { epochs.incrementAndGet(); known.clear(); memo.clear() }
 }

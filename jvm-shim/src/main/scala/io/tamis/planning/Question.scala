@@ -46,16 +46,26 @@ final class Question(
   private val conf = SQLConf.get
 
   /** Returns the answer, or why there is none. Never throws. */
-  def ask(): Either[Reason, PlanAnswer] =
-    guarded {
-      val key = AnswerMemo.Key(scan, rowGroups, goal, mostValues)
-      val remembered = AnswerMemo.get(key).filterNot(_ => detail).map(_.copy(spent = None))
-      remembered.getOrElse {
+  def ask(): Either[Reason, PlanAnswer] = guarded(known).flatMap {
+    case Some(answer)              => Right(answer.copy(spent = None))
+    case None if AskAhead.isNoting =>
+      AskAhead.note(this)
+      Left(Reasons("SIDECAR_STARTING")) // of a plan that is not used
+    case None =>
+      guarded {
         val answered = withOutcomes(request())
         if (!detail) AnswerMemo.put(key, answered)
         answered
       }
-    }
+  }
+
+  /** The request, and what its answer is remembered by; None if an answer is. Never throws. */
+  private[planning] def open: Option[(AnswerMemo.Key, PlanRequest)] =
+    guarded(Option.when(!detail && known.isEmpty)(key -> request())).toOption.flatten
+
+  private def known: Option[PlanAnswer] = if (detail) None else AnswerMemo.get(key)
+
+  private lazy val key = AnswerMemo.Key(scan, rowGroups, goal, mostValues)
 
   /** Returns the scan, for the goal of another question. Its snapshot exists. Never throws. */
   def asSource(key: Expression): Either[Reason, KeySource] = guarded {
@@ -109,7 +119,7 @@ final class Question(
 
   private def send(question: PlanRequest): PlanAnswer = {
     val answer = PlannerClient.ask(question, conf, startWait)(_.plan)
-    answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
+    Question.showWarnings(answer)
     answer
   }
 
@@ -190,6 +200,9 @@ final class Question(
 }
 
 object Question {
+
+  private[planning] def showWarnings(answer: PlanAnswer): Unit =
+    answer.warnings.foreach { case (code, text) => Warnings.once(s"planner:$code:$text", text) }
 
   /** Keys of what a rule computes once. Filters are compared by identity: Spark takes 0.0 and -0.0
     * for the same literal.

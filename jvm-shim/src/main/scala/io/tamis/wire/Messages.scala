@@ -56,6 +56,20 @@ final case class PlanRequest(
     "outcomes" -> outcomes
   )
   override def read(answer: String): PlanAnswer = Messages.readAnswer(answer, this)
+
+  /** The scans that the answer depends on. */
+  def scans: Seq[ScanRequest] = goal match {
+    case Some(join: JoinGoal) => scan +: join.sources.map(_.scan)
+    case _                    => Seq(scan)
+  }
+}
+
+/** Several questions in one message. An answer is None if there is none to its question. */
+final case class PlanRequests(questions: Seq[PlanRequest])
+    extends Request[Seq[Option[PlanAnswer]]] {
+  override private[wire] def fields: Seq[(String, Any)] =
+    Seq("questions" -> questions.map(_.document))
+  override def read(answer: String): Seq[Option[PlanAnswer]] = Messages.readAnswers(answer, this)
 }
 
 /** What a predicate is for each value of a file that the answer to an earlier request named
@@ -246,8 +260,21 @@ object Messages {
   private[tamis] val mapper = new ObjectMapper()
 
   /** Reads an answer, and throws PlannerFailure unless it belongs to this question. */
-  def readAnswer(text: String, request: PlanRequest): PlanAnswer = {
-    val root = document(text, request.id)
+  def readAnswer(text: String, request: PlanRequest): PlanAnswer =
+    answerIn(document(text, request.id), request)
+
+  /** Reads the answers to several questions. */
+  private[wire] def readAnswers(text: String, request: PlanRequests): Seq[Option[PlanAnswer]] = {
+    val answers = required(document(text, request.id), "answers").elements.asScala.toSeq
+    if (answers.size != request.questions.size)
+      garbage(s"${answers.size} answers to ${request.questions.size} questions")
+    answers.zip(request.questions).map { case (answer, question) =>
+      try Some(answerIn(checked(answer, question.id), question))
+      catch { case _: PlannerFailure => None }
+    }
+  }
+
+  private def answerIn(root: JsonNode, request: PlanRequest): PlanAnswer = {
     expect(root, "fingerprint", request.scan.snapshot.fingerprint)
     expect(root, "files", request.scan.snapshot.files.toString)
     val outcomes = required(root, "conjuncts").elements.asScala.map(outcome).toSeq
@@ -299,6 +326,10 @@ object Messages {
         case e: Exception =>
           garbage(s"the answer is not JSON: ${e.getMessage}")
       }
+    checked(root, id)
+  }
+
+  private def checked(root: JsonNode, id: String): JsonNode = {
     if (root == null || !root.isObject) garbage("the answer is not a JSON object")
     if (root.has("error"))
       fail(root.at("/error/code").asText("error"), root.at("/error/text").asText("no text"))

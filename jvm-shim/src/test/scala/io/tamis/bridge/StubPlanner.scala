@@ -4,6 +4,8 @@ import io.tamis.wire.Messages
 import java.io.{InputStream, OutputStream}
 import java.util.concurrent.CompletableFuture
 
+import scala.util.control.NonFatal
+
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 
@@ -52,6 +54,7 @@ object StubPlanner extends Planner {
   @volatile private var received: Vector[JsonNode] = Vector.empty
   @volatile private var recorded: Vector[String] = Vector.empty
   @volatile private var opened: Vector[JsonNode] = Vector.empty
+  @volatile private var messages = 0
 
   /** Takes the place of the sidecar. Call it before a session with the extension is created, which
     * would start Python otherwise.
@@ -74,11 +77,15 @@ object StubPlanner extends Planner {
     received = Vector.empty
     recorded = Vector.empty
     opened = Vector.empty
+    messages = 0
     SidecarSupervisor.succeeded() // no test waits because another one let the planner fail
   }
 
   /** The questions about scans, oldest first. */
   def questions: Seq[JsonNode] = received
+
+  /** The number of messages with several questions. */
+  def batches: Int = messages
 
   /** The goals of these questions. */
   def goals: Seq[JsonNode] = received.map(_.path("goal")).filter(_.isObject)
@@ -108,6 +115,23 @@ object StubPlanner extends Planner {
     out.set[ObjectNode]("goal", Messages.mapper.readTree(answer.goal))
     Messages.mapper.writeValueAsString(out)
   }
+
+  override def plans(request: String): String = {
+    val batch = Messages.mapper.readTree(request)
+    messages += 1
+    val out = answered(batch)
+    val answers = out.putArray("answers")
+    batch.path("questions").forEach { each =>
+      val answer =
+        try Messages.mapper.readTree(plan(each.toString))
+        catch { case NonFatal(e) => answered(each).set[ObjectNode]("error", failure(e)) }
+      answers.add(answer): Unit
+    }
+    Messages.mapper.writeValueAsString(out)
+  }
+
+  private def failure(e: Throwable): ObjectNode =
+    Messages.mapper.createObjectNode().put("code", "test").put("text", e.getMessage)
 
   override def imply(request: String): String = {
     val question = Messages.mapper.readTree(request)

@@ -1,7 +1,15 @@
 package io.tamis.rules.filters
 
 import io.tamis.conf.TamisConf
-import io.tamis.planning.{Clustering, FilterUse, OncePerRule, Same, ScanPlanner, SeemsSelective}
+import io.tamis.planning.{
+  AskAhead,
+  Clustering,
+  FilterUse,
+  OncePerRule,
+  Same,
+  ScanPlanner,
+  SeemsSelective
+}
 import io.tamis.rules.goals.GoalRule
 import io.tamis.rules.joins.Pruning
 import io.tamis.rules.relations.{FileRelation, FilteredRelation, TamisRelation}
@@ -60,6 +68,11 @@ object KeepUsedFilters extends GoalRule {
     val filters = filtersOf(plan)
     if (filters.isEmpty) plan
     else {
+      AskAhead(plan.foreach {
+        case FilteredRelation(scan) if scan.conjuncts.nonEmpty =>
+          ScanPlanner.decide(scan.table, scan.conjuncts): Unit
+        case _ =>
+      })
       val uses = plan match {
         case query: Subquery => ofSubquery(query.child) ++ ofJoins(plan)
         case _               => ofJoins(plan)

@@ -1,6 +1,14 @@
 package io.tamis.rules.joins
 
-import io.tamis.planning.{FileSelection, OncePerRule, Question, Same, ScanGoal, ScanPlanner}
+import io.tamis.planning.{
+  AskAhead,
+  FileSelection,
+  OncePerRule,
+  Question,
+  Same,
+  ScanGoal,
+  ScanPlanner
+}
 import io.tamis.rules.relations.ScanInPlan
 import io.tamis.wire.{ExpressionWriter, JoinGoal, Reason}
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -19,7 +27,8 @@ object ConfineToKeys {
     below(key, plan) { (key, scan) =>
       val asked =
         Asked(new Same(scan.table.listings), scan.conjuncts.map(new Same(_)), key, origins)
-      OncePerRule(asked)(filesFor(key, scan, origins))
+      if (AskAhead.isNoting) filesFor(key, scan, origins)
+      else OncePerRule(asked)(filesFor(key, scan, origins))
     }
 
   private def filesFor(

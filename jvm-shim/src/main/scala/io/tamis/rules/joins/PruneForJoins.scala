@@ -1,6 +1,7 @@
 package io.tamis.rules.joins
 
 import io.tamis.conf.TamisConf
+import io.tamis.planning.AskAhead
 import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.rules.goals.GoalRule
 import io.tamis.rules.relations.{TamisRelation, TamisScanRelation}
@@ -40,8 +41,10 @@ import org.apache.spark.sql.internal.SQLConf
 object PruneForJoins extends GoalRule {
   override protected def isOn(conf: SQLConf): Boolean = TamisConf.joinsEnabled(conf)
 
-  override protected def rewritten(plan: LogicalPlan): LogicalPlan =
+  override protected def rewritten(plan: LogicalPlan): LogicalPlan = {
+    AskAhead(plan.transformUp(exchange))
     confined(plan, MostPasses)(_.transformUp(exchange), _.transformDown(exchange))
+  }
 
   /** Longer chains of joins are rare, and each pass costs questions. */
   private val MostPasses = 6

@@ -106,15 +106,24 @@ class PruneForJoinsSuite extends PlanSuite {
   }
 
   test("a join is asked about again only if the files of its other side have become fewer") {
-    def ofU(question: JsonNode): Boolean =
-      question.at("/goal/sources/0/scan/table/roots/0").asText.endsWith("/u")
     val two = StubAnswer(goal = StubAnswer.files(0, 1))
-    answers(question => if (ofU(question)) two else StubAnswer())
-    val plan = PruneForJoins(tamis("SELECT * FROM t JOIN u ON t.k = u.k JOIN p ON t.v = p.v"))
+    def planned(ofKeysOfP: StubAnswer) = {
+      answers { question =>
+        question.at("/goal/sources/0/scan/table/roots/0").asText.split('/').last match {
+          case "u" => two
+          case "p" => ofKeysOfP
+          case _   => StubAnswer()
+        }
+      }
+      PruneForJoins(tamis("SELECT * FROM t JOIN u ON t.k = u.k JOIN p ON t.v = p.v"))
+    }
+    val plan = planned(StubAnswer())
     val bottomUp = Seq("u" -> Seq("t"), "t" -> Seq("u"), "p" -> Seq("t"), "t" -> Seq("p"))
     assertEquals(asked, bottomUp :+ ("u" -> Seq("t")))
     assertEquals(confined(plan), Seq(2, -1, -1))
     assertEquals(failed(plan), Seq("INDEX_MISSING", "INDEX_MISSING", "INDEX_MISSING"))
+    // what the other join has left out stays out
+    assertEquals(confined(planned(first)), Seq(1, -1, -1))
   }
 
   test("without such files the scans keep all, and the reason") {
