@@ -48,7 +48,9 @@ def known_or(
     decisions = scan.derived.setdefault("decisions", Recent[ScanDecision](_MOST))
     assert isinstance(decisions, Recent)
     # An index that could not be read may be read the next time.
-    known = decisions.get_or(_text(request, conjuncts), decide, lambda: not scan.warnings)
+    known: ScanDecision = decisions.get_or(
+        _text(request, conjuncts), decide, lambda: not scan.warnings
+    )
     # The caller may change its flags.
     return replace(known, kept=known.kept.copy())
 
