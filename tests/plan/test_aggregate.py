@@ -249,6 +249,32 @@ def test_groups_without_rows_are_left_out() -> None:
     assert [each.key for each in result.partials] == [0]
 
 
+FEW = st.sampled_from([-1.0, -0.0, 0.0, 2.0, None, NAN])
+
+
+@given(
+    st.lists(st.lists(FEW, min_size=1, max_size=3), min_size=1, max_size=4),
+    st.sampled_from(["min", "max"]),
+)
+def test_each_file_that_may_decide_the_sign_of_a_zero_is_read(
+    files: list[list[float | None]], function: str
+) -> None:
+    values = [[v for v in file if v is not None and not math.isnan(v)] for file in files]
+    statistics = {
+        "num_records": [len(file) for file in files],
+        "min.c": [min(each, default=None) for each in values],
+        "max.c": [max(each, default=None) for each in values],
+        "null_count.c": [file.count(None) for file in files],
+        "nan_count.c": [sum(v is not None and math.isnan(v) for v in file) for file in files],
+    }
+    result = answer_of(statistics, function, [True] * len(files), DOUBLE)
+    if _result_of_rows(function, [value for file in files for value in file]) == 0:
+        assert 0 not in [value for each in result.partials for value in each.values]
+        assert [flag for flag, each in zip(result.left, values, strict=True) if 0 in each] == [
+            True for each in values if 0 in each
+        ]
+
+
 # --- random files ---------------------------------------------------------------------------------
 
 

@@ -352,6 +352,28 @@ def test_no_row_counts_although_nothing_is_recorded() -> None:
         assert [each.values for each in result.partials] == [(None, None, 0)]
 
 
+@pytest.mark.parametrize(("value", "left"), [(-0.0, True), (0.0, True), (1.5, False)])
+def test_recorded_zero_is_not_known(value: float, left: bool) -> None:
+    """Its sign is that of one of the zeros of a group, and Spark may return another one."""
+    y = Column(("x",), DOUBLE)
+
+    class Doubles(Groups):
+        def rows(self, kind: str, argument: Subject | None) -> GroupRows | None:
+            rows = super().rows(kind, X if argument == y else argument)
+            if rows is None or argument is None:
+                return rows
+            values = pa.array([value] * len(rows.table), pa.float64())
+            place = rows.table.column_names.index("value")
+            table = rows.table.set_column(place, "value", values)
+            return replace(rows, type=DOUBLE, table=table)
+
+    files = [[_row(0, "A", 1)]]
+    for by in ((), (FLAG,)):
+        for function in (Function.MIN, Function.MAX):
+            result = answer_of(files, [Aggregate(function, y)], by, [], (Doubles(files),))
+            assert result.left.tolist() == [left]
+
+
 def test_condition_is_decided_or_not() -> None:
     files = [[_row(0, "A", 1)], [_row(1, "A", 1), _row(8, "A", 1)], [_row(5, "A", 1)]]
     passes, decided = decide([LOW], Files(bounds_of(files), ()))

@@ -18,6 +18,7 @@ from tamis.files.arrow_edges import as_array
 from tamis.plan.goals.aggregate_filters import counting, of_counting
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
 from tamis.plan.goals.group_contributions import container_totals
+from tamis.plan.goals.signed_zeros import is_zero
 
 __all__ = [
     "contributions",
@@ -116,10 +117,8 @@ def _extreme(
     certain = certain & (True if known is None else np.broadcast_to(known, n))
     certain = certain & statistics.certain(column).attained
     if column.type.is_floating:
-        # NaN is the greatest value in Spark, but bounds do not include it. -0.0 and 0.0 are equal:
-        # Spark returns the one that it meets first, and a bound does not show which one that is.
-        zero = pc.fill_null(pc.equal(edge, 0.0), True).to_numpy(zero_copy_only=False)
-        certain = certain & ~bounds.can_be_nan & ~np.asarray(zero)
+        # NaN is the greatest value in Spark, but bounds do not include it.
+        certain = certain & ~bounds.can_be_nan & ~is_zero(edge)
     only_null = has_only_null(bounds, n)
     certain = certain & ~only_null
     values = pc.if_else(pa.array(certain), edge, pa.scalar(None, edge.type))

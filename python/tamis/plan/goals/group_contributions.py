@@ -30,6 +30,7 @@ from tamis.files.arrow_edges import cells_of
 from tamis.files.group_statistics import GroupStatistics
 from tamis.plan.goals.aggregate_filters import counting, decide, of_counting
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
+from tamis.plan.goals.signed_zeros import is_zero
 from tamis.plan.goals.wide_sums import to_limbs
 
 __all__ = ["by_cells", "container_totals", "group_contributions", "recorded"]
@@ -96,6 +97,8 @@ def _cells(aggregate: Aggregate, name: str, rows: GroupRows) -> tuple[Flags, dic
         cells = {name: count} | to_limbs(f"{name}.p", positive) | to_limbs(f"{name}.n", negative)
         return np.asarray(sure.to_numpy(zero_copy_only=False)), cells
     known, values = cells_of(_plain(table, "value"), rows.type)
+    if rows.type.is_floating:
+        known = known & ~is_zero(values)
     # a group without a value has a null: MIN and MAX of NULLs are NULL
     has_value = np.asarray(values.is_valid().to_numpy(zero_copy_only=False))
     return known & (has_value | (count.to_numpy() == 0)), {name: values}
