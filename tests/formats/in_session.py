@@ -12,6 +12,7 @@ from pyspark.sql import DataFrame, SparkSession
 import tamis
 
 __all__ = [
+    "append_again",
     "create_with_types",
     "delete_equal_rows",
     "explained",
@@ -21,6 +22,7 @@ __all__ = [
     "merge_streamed",
     "run_guarded",
     "streamed",
+    "streamed_keys",
     "why_not",
 ]
 
@@ -62,6 +64,21 @@ def delete_equal_rows(spark: SparkSession, table: str, column: str, values: list
     builder = builder.withPath(str(path)).withFileSizeInBytes(path.stat().st_size)
     builder = builder.withRecordCount(len(values)).withFormat(iceberg.FileFormat.PARQUET)
     loaded.newRowDelta().addDeletes(builder.build()).commit()
+    spark.catalog.refreshTable(table)
+
+
+def append_again(spark: SparkSession, table: str, partition: str) -> None:
+    """Commit the data files of an Iceberg table once more, as files of this partition.
+
+    If the table has no partitions, the path of the partition is empty.
+    """
+    iceberg = _jvm(spark).org.apache.iceberg
+    loaded = iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, table)
+    append = loaded.newFastAppend()
+    for task in loaded.newScan().planFiles():
+        file = iceberg.DataFiles.builder(loaded.spec()).copy(task.file())
+        append.appendFile((file.withPartitionPath(partition) if partition else file).build())
+    append.commit()
     spark.catalog.refreshTable(table)
 
 
@@ -122,8 +139,21 @@ def in_other_order(spark: SparkSession, query: str) -> tuple[list[Any], str]:
 
 def streamed(spark: SparkSession, table: str, where: str) -> list[Any]:
     """Return the rows of a streaming read of everything that a table has."""
-    reader = spark.readStream.table(table).where(where).select("id")
-    written = reader.writeStream.format("memory").queryName("streamed").trigger(availableNow=True)
+    return _written(spark.readStream.table(table).where(where).select("id"))
+
+
+def streamed_keys(
+    spark: SparkSession, table: str, static: str, options: dict[str, str]
+) -> list[Any]:
+    """Return the ids that a streaming read of a table has in common with another table."""
+    reader = spark.readStream.options(**options).option("maxFilesPerTrigger", "2").table(table)
+    keys = spark.table(static).where("id + 0 BETWEEN 95 AND 202 AND id % 5 = 0").select("id")
+    return _written(reader.select("id").join(keys, "id"))
+
+
+def _written(stream: DataFrame) -> list[Any]:
+    spark = stream.sparkSession
+    written = stream.writeStream.format("memory").queryName("streamed").trigger(availableNow=True)
     query = written.start()
     try:
         query.awaitTermination(60)

@@ -268,6 +268,46 @@ def test_commands_change_the_same_rows(formats: Statements) -> None:
     assert left[0] == left[1]
 
 
+def test_a_clone_that_is_created_again(formats: Statements) -> None:
+    """It has the same files, and other deleted rows in the same version of the same log."""
+    source = made(formats, "vectors")
+    for count, ids in enumerate(["0", "1, 2", "400, 401, 402"], start=1):
+        formats.sql("DROP TABLE IF EXISTS again")
+        formats.sql(f"CREATE TABLE again SHALLOW CLONE {source}")
+        formats.sql(f"DELETE FROM again WHERE id IN ({ids})")
+        answer = formats.same("SELECT count(*), count(id) FROM again WHERE id + 0 >= 0")
+        assert (answer.rows, answer.scans) == ([f"({496 - count}, {496 - count})"], [])
+
+
+OFF_READER = {"spark.tamis.deltaReader.enabled": "false"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_without_deltas_reader(formats: Statements, kind: str) -> None:
+    """Filters choose files of Delta's relation, and ORDER BY with LIMIT does not."""
+    name = made(formats, kind)
+    filtered = f"SELECT count(*), max(id) FROM {name} WHERE id + 0 BETWEEN 99 AND 198"
+    assert formats.same(filtered, **OFF_READER).kept == [2]
+    sorted_rows = f"SELECT * FROM {name} ORDER BY id LIMIT 5"
+    assert formats.same(sorted_rows, **OFF_READER).scans == []
+    text = formats.text_of("tests.formats.in_session:explained", sorted_rows, **OFF_READER)
+    assert "spark.tamis.deltaReader.enabled is false" in text
+    formats.same(united(SHAPES[:4] + SHAPES[11:13], name), **OFF_READER)
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"startingVersion": "0", "skipChangeCommits": "true"}], ids=["all", "commits"]
+)
+def test_streams_and_tables_that_they_join(formats: Statements, options: dict[str, str]) -> None:
+    """A stream is read by Delta, and a table that it joins by a scan of tamis."""
+    stream = made(formats, "vectors")
+    keys = [(key,) for key in range(95, 203, 5) if key not in (100, 105)]
+    for kind in KINDS:
+        arguments = ("tests.formats.in_session:streamed_keys", stream, made(formats, kind), options)
+        for enabled in ("false", "true"):
+            assert formats.text_of(*arguments, **{"spark.tamis.enabled": enabled}) == str(keys)
+
+
 def test_variants_keep_deltas_relation(formats: Statements) -> None:
     """Its deleted rows stay deleted."""
     formats.sql(

@@ -19,6 +19,8 @@ class DeltaSnapshot(msgspec.Struct, frozen=True):
       a multi-part checkpoint, or the top-level file of a v2 checkpoint. Empty if there is none.
     - `commits`: URL-encoded URIs of the JSON commits after the checkpoint in order of version:
       published, staged, or compacted.
+    - `state`: a digest of the id of the table, and of the sizes and modification times of these
+      files. A table that is created again at the same place has files of the same names.
     - `schema`: Spark's JSON of the schema of the table with the metadata of all fields, which says
       how columns are mapped, and whether their types have changed or are collated.
     - `column_mapping`: "none", "name" or "id".
@@ -32,3 +34,4 @@ class DeltaSnapshot(msgspec.Struct, frozen=True):
     schema: str
     column_mapping: str = "none"
     partition_columns: list[str] = []
+    state: str = ""

@@ -19,6 +19,9 @@ sealed trait FormatSnapshot
   *   the files of the checkpoint; those that a checkpoint of version 2 names are not among them
   * @param commits
   *   the later commits, in order
+  * @param state
+  *   a digest of the id of the table, and of the sizes and modification times of these files: a
+  *   table that is created again at the same place has files of the same names
   * @param schema
   *   Spark's JSON of the schema, with the names and ids of column mapping
   * @param columnMapping
@@ -29,6 +32,7 @@ final case class DeltaSnapshot(
     root: String,
     checkpoint: Seq[String],
     commits: Seq[String],
+    state: String,
     schema: String,
     columnMapping: String,
     partitionColumns: Seq[String]

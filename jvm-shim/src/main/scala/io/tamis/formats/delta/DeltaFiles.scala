@@ -1,5 +1,6 @@
 package io.tamis.formats.delta
 
+import io.tamis.conf.TamisConf
 import io.tamis.formats.{FormatFailure, IndexedFiles, Members, PathTable, SparkFiles}
 import io.tamis.listing.TableSize
 import io.tamis.remote.ExecutorJar
@@ -20,6 +21,7 @@ import org.apache.spark.sql.execution.datasources.{
   LogicalRelation
 }
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{LongType, StructField}
 
 /** A relation of Delta over the files that Delta has chosen for a query: every file of the version
@@ -43,12 +45,13 @@ final class DeltaFiles private (private val relation: HadoopFsRelation) {
   /** Whether Spark's own Parquet reader may return other rows than Delta's reader. */
   private val needsDeltasReader: Boolean = hasDeletionVectors || reader.refusal.isDefined
 
-  /** Why Delta's own relation must stay; None: a table of tamis may replace it. Its scans need
-    * classes of tamis on executors if they have Delta's reader.
+  /** Why Delta's own relation stays; None: a table of tamis may replace it. Its scans need classes
+    * of tamis on executors if they have Delta's reader.
     */
   def ofDeltasRelation: Option[Reason] =
     if (!needsDeltasReader) None
     else if (reader.needsRelation) Some(Reasons("DELTA_RELATION"))
+    else if (!TamisConf.deltaReaderEnabled(SQLConf.get)) Some(Reasons("DELTA_READER_IS_OFF"))
     else
       Option.when(!ExecutorJar.isThere(relation.sparkSession.sparkContext))(
         Reasons("DELTA_EXECUTORS_LACK_JAR")

@@ -2,7 +2,8 @@ package io.tamis.formats.delta
 
 import io.tamis.formats.Members
 import io.tamis.listing.{Listing, RecordedFileIndex, TableSize}
-import io.tamis.wire.DeltaSnapshot
+import io.tamis.wire.{DeltaSnapshot, Digest}
+import java.nio.charset.StandardCharsets.UTF_8
 import java.util
 
 import org.apache.hadoop.fs.{FileStatus, Path}
@@ -64,16 +65,26 @@ private[delta] object DeltaListing {
   private def snapshot(of: AnyRef, reader: DeltaReader): DeltaSnapshot = {
     val segment = Members.call(of, "logSegment")
     val checkpoint = Members.call(segment, "checkpointProvider")
-    def uris(files: AnyRef): Seq[String] =
-      files.asInstanceOf[Seq[FileStatus]].map(_.getPath.toUri.toString)
+    val (ofCheckpoint, commits) = (
+      Members.get[Seq[FileStatus]](checkpoint, "topLevelFiles"),
+      Members.get[Seq[FileStatus]](segment, "deltas")
+    )
     DeltaSnapshot(
       Members.get[Long](of, "version"),
       Members.get[Path](of, "dataPath").toUri.toString,
-      uris(Members.call(checkpoint, "topLevelFiles")),
-      uris(Members.call(segment, "deltas")),
+      ofCheckpoint.map(uriOf),
+      commits.map(uriOf),
+      stateOf(Members.get[String](reader.metadata, "id"), ofCheckpoint ++ commits),
       Members.get[StructType](reader.metadata, "schema").json,
       reader.columnMapping,
       Members.get[Seq[String]](reader.metadata, "partitionColumns")
     )
+  }
+
+  private def uriOf(file: FileStatus): String = file.getPath.toUri.toString
+
+  private def stateOf(table: String, files: Seq[FileStatus]): String = {
+    val each = files.map(file => s"${file.getLen} ${file.getModificationTime}")
+    Digest.sha256((table +: each).mkString("\n").getBytes(UTF_8), 16)
   }
 }
