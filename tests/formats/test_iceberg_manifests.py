@@ -311,3 +311,23 @@ def test_recursive_queries_open_manifests_that_can_match(
     assert table.opened == 2
     assert table.same("SELECT * FROM {t} WHERE k < 9").kept == [10]
     assert len(table.same(query).rows) == 4  # from a listing of more manifests
+
+
+def test_a_file_that_two_manifests_list(formats: Statements) -> None:
+    """Iceberg reads it twice. A part of the manifests may list it once."""
+    append = "tests.formats.in_session:append_again"
+    for name, partition in (("listed_twice", ""), ("in_two_partitions", "k=2")):
+        table = f"ice.db.{name}"
+        by = "PARTITIONED BY (k)" if partition else ""
+        formats.sql(f"CREATE TABLE {table} (id BIGINT, k INT) USING iceberg {by}")
+        formats.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ id, 1 FROM range(3)")
+        formats.text_of(append, table, partition)
+        formats.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ id, 3 FROM range(5)")
+        for rows in (2, 5, 7, 10, 12):
+            formats.same(f"SELECT count(*) FROM (SELECT * FROM {table} LIMIT {rows})")
+        formats.same(f"SELECT k, count(*), min(id) FROM {table} GROUP BY k")
+        for k in (1, 2, 3):
+            query = f"SELECT * FROM {table} WHERE k = {k}"
+            assert formats.same(query).kept == ([1] if partition else [])
+            formats.same(f"SELECT count(*) FROM ({query} LIMIT 2)")
+            formats.same(f"SELECT count(*), max(id) FROM {table} WHERE k = {k}")

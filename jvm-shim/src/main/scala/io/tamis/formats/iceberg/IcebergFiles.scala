@@ -40,8 +40,8 @@ private[iceberg] final class IcebergFiles(
 ) {
   def isWhole: Boolean = listed.isEmpty
 
-  /** Whether a file of the snapshot that is not listed lies in a manifest that is not: then no row
-    * of it passes the filters.
+  /** Whether a file of the snapshot lies in a manifest that is not listed: then no row of it passes
+    * the filters.
     *
     * @param file
     *   of one of Iceberg's tasks

@@ -71,9 +71,9 @@ private[iceberg] final class IcebergScan(
       val location = tasks.locationOf(task)
       // The file lies in a manifest that cannot hold a matching row, and which Iceberg opens only
       // because it plans the whole snapshot: every row of it fails a filter. Proven filters hold for
-      // the listed files alone, so it must not be read.
-      val isRuledOut = !known.containsKey(location) && files.rulesOut(IcebergTasks.fileOf(task))
-      if (isRuledOut) None
+      // the listed files alone, so it must not be read: also not if a listed manifest has the same
+      // file, with other partition values.
+      if (files.rulesOut(IcebergTasks.fileOf(task))) None
       else Some(ordinalOf(location, known)).filter(to.contains(_)).map(partOf(task, to, _))
     }
 

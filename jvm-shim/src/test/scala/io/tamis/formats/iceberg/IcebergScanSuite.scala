@@ -48,6 +48,12 @@ class IcebergScanSuite extends munit.FunSuite {
     assertEquals(read(files(isWhole = false), Nil, planned), Nil)
   }
 
+  test("a file that is in two manifests is read as the listed one has it") {
+    val planned = Seq("/a" -> "/m2") ++ listed :+ "/b" -> "/m3"
+    assertEquals(read(files(isWhole = false), Seq(0, 2), planned), Seq("/a", "/c"))
+    assertEquals(read(files(isWhole = false), Seq(2), planned), Seq("/c"))
+  }
+
   test("a file that a listed manifest should have is an error") {
     val planned = listed :+ "/d" -> "/m1"
     intercept[IllegalStateException](read(files(isWhole = false), Seq(1), planned))
