@@ -75,8 +75,9 @@ def append_again(spark: SparkSession, table: str, partition: str) -> None:
     iceberg = _jvm(spark).org.apache.iceberg
     loaded = iceberg.spark.Spark3Util.loadIcebergTable(spark._jsparkSession, table)
     append = loaded.newFastAppend()
-    for task in loaded.newScan().planFiles():
-        file = iceberg.DataFiles.builder(loaded.spec()).copy(task.file())
+    tasks = loaded.newScan().planFiles().iterator()
+    while tasks.hasNext():
+        file = iceberg.DataFiles.builder(loaded.spec()).copy(tasks.next().file())
         append.appendFile((file.withPartitionPath(partition) if partition else file).build())
     append.commit()
     spark.catalog.refreshTable(table)

@@ -323,11 +323,12 @@ def test_a_file_that_two_manifests_list(formats: Statements) -> None:
         formats.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ id, 1 FROM range(3)")
         formats.text_of(append, table, partition)
         formats.sql(f"INSERT INTO {table} SELECT /*+ COALESCE(1) */ id, 3 FROM range(5)")
+        # opens one manifest of the partitioned table; what has to open both leaves it to Iceberg
+        first = formats.same(f"SELECT * FROM {table} WHERE k = 2")
+        assert (len(first.rows), first.kept) == ((3, [1]) if partition else (0, []))
         for rows in (2, 5, 7, 10, 12):
             formats.same(f"SELECT count(*) FROM (SELECT * FROM {table} LIMIT {rows})")
         formats.same(f"SELECT k, count(*), min(id) FROM {table} GROUP BY k")
         for k in (1, 2, 3):
-            query = f"SELECT * FROM {table} WHERE k = {k}"
-            assert formats.same(query).kept == ([1] if partition else [])
-            formats.same(f"SELECT count(*) FROM ({query} LIMIT 2)")
+            formats.same(f"SELECT count(*) FROM (SELECT * FROM {table} WHERE k = {k} LIMIT 2)")
             formats.same(f"SELECT count(*), max(id) FROM {table} WHERE k = {k}")
