@@ -2,12 +2,15 @@
 
     python -m bench.remembered [--rows 10000000] [--files 300] [--rounds 7]
 
-Prints three tables. The first compares the time of a scan that learns with one that does not; the
+Prints four tables. The first compares the time of a scan that learns with one that does not; the
 runs alternate. CPU time includes what is learnt and stored after the query. No scan finds anything
-to remember, because each round has a predicate of its own.
+to remember, because each round has a predicate of its own. The log in row groups has a tenth of the
+files, with several row groups each.
 The second counts the files that the first and the second run of a query open (see bench.opened).
-The third counts the files and row groups that queries read of a log with several row groups in each
-file, with an index of footers, and after `add(predicates=…)`. Answers are compared.
+The third counts the row groups that the first and the second run read of the log in row groups,
+which has an index of footers.
+The fourth counts the files and row groups that queries read of this log with an index of footers,
+and after `add(predicates=…)`. Answers are compared.
 """
 
 from __future__ import annotations
@@ -68,15 +71,26 @@ def flush(spark: SparkSession) -> None:
     jvm(spark).io.tamis.Tamis.flushLearnt(spark._jsparkSession)
 
 
-def costs(spark: SparkSession, path: str, rounds: int) -> None:
+def costs(spark: SparkSession, log: str, grouped: str, rounds: int) -> None:
     """Print what learning costs, in time and CPU time of the driver and its sidecar."""
     print("predicate\twithout\twith\tratio\tCPU without\twith\tratio")
     kinds = {
-        "no row passes": "payload LIKE '%absent {}%'",
-        "every block has rows that pass": "payload LIKE '%error%' AND length(payload) > {}",
-        "every row passes": "payload LIKE '%items%' AND length(payload) > {}",
+        "no row passes": (log, "payload LIKE '%absent {}%'"),
+        "every block has rows that pass": (
+            log,
+            "payload LIKE '%error%' AND length(payload) > {}",
+        ),
+        "every row passes": (log, "payload LIKE '%items%' AND length(payload) > {}"),
+        "one row passes, in row groups": (
+            grouped,
+            "payload LIKE '%kernel panic%' AND length(payload) > {}",
+        ),
+        "every row passes, in row groups": (
+            grouped,
+            "payload LIKE '%items%' AND length(payload) > {}",
+        ),
     }
-    for name, predicate in kinds.items():
+    for name, (path, predicate) in kinds.items():
         times: dict[str, list[float]] = {"false": [], "true": []}
         cpu: dict[str, list[float]] = {"false": [], "true": []}
         for number in range(-1, rounds):
@@ -113,6 +127,23 @@ def savings(spark: SparkSession, path: str) -> None:
             figures.append((seconds, len(opened.files)))
         (first, all_files), (second, some) = figures
         print(f"{predicate}\t{first:.3f} s\t{second:.3f} s\t{all_files}\t{some}")
+
+
+def row_groups(spark: SparkSession, path: str) -> None:
+    """Print the row groups that the first and the second run read."""
+    tamis.index(spark, path).build()
+    print("predicate\tfirst run\tsecond run\trow groups first\tsecond")
+    for predicate in ("payload LIKE '%kernel panic%'", "payload RLIKE 'upstream time?out'"):
+        figures = []
+        for _ in range(2):
+            frame = spark.read.parquet(path).where(predicate)
+            (scan,) = tamis.explain(frame).to_dict()["scans"]
+            groups = scan["row_groups_kept"] or scan["row_groups_total"]
+            figures.append((seconds_of(spark, path, predicate), groups, frame.count()))
+            flush(spark)
+        (first, every, rows), (second, some, same) = figures
+        assert rows == same, predicate
+        print(f"{predicate}\t{first:.3f} s\t{second:.3f} s\t{every}\t{some}")
 
 
 def on_demand(spark: SparkSession, path: str) -> None:
@@ -165,11 +196,12 @@ def main() -> None:
         write_log(spark, path, arguments.rows, arguments.files)
         took = time.perf_counter() - started
         print(f"{arguments.rows:,} rows in {arguments.files} files, written in {took:.0f} s")
-        time.sleep(3)  # files that are too young are not learnt about
-        costs(spark, path, arguments.rounds)
-        savings(spark, path)
         grouped = f"{folder}/grouped"
         write_log(spark, grouped, arguments.rows, max(1, arguments.files // 10), 1 << 20)
+        time.sleep(3)  # files that are too young are not learnt about
+        costs(spark, path, grouped, arguments.rounds)
+        savings(spark, path)
+        row_groups(spark, grouped)
         on_demand(spark, grouped)
         spark.stop()
 

@@ -51,6 +51,7 @@ class Tally:
     goals: int = 0
     fallbacks: int = 0
     remembered: int = 0
+    remembered_row_groups: int = 0
     differences: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
@@ -63,7 +64,8 @@ class Tally:
             f"{self.queries} queries, {len(self.differences)} differences; "
             f"{self.files_kept} of {self.files_total} files kept, {self.row_groups_kept} of "
             f"{self.row_groups_total} row groups, {self.exact} exact conjuncts, {self.goals} goals, "
-            f"{self.fallbacks} fallbacks, {self.remembered} files left out from memory; "
+            f"{self.fallbacks} fallbacks, {self.remembered} files and "
+            f"{self.remembered_row_groups} row groups left out from memory; "
             f"{self.rows} rows, {self.empty} answers without any, "
             f"{self.failed} queries failed on both sides, {self.spared} on one side, on a row of a "
             f"pruned file or of an abandoned stage, {self.unreliable} have a LIMIT that Spark applies wrongly, "
@@ -340,6 +342,7 @@ def _count(spark: SparkSession, frame: DataFrame, tally: Tally) -> None:
         tally.goals += sum(goal.get("reason") is None for goal in scan.get("goals") or [])
         tally.fallbacks += scan["fallback"] is not None
         tally.remembered += scan["remembered_files"]
+        tally.remembered_row_groups += scan["remembered_row_groups"]
 
 
 def _short(rows: list[tuple[Any, ...]] | None) -> str:

@@ -17,10 +17,11 @@ from hypothesis import strategies as st
 from tamis.classification.pushdown import Pushdown
 from tamis.expr.nodes import Column, Compare, Comparison, Expr, IsNull, Literal, Opaque
 from tamis.expr.types import DOUBLE, LONG
+from tamis.files.row_ranges import RowRanges
 from tamis.files.segments import GroupedFiles, Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan import row_groups
-from tamis.plan.row_groups import RowGroupDecision, decide_row_groups
+from tamis.plan.row_groups import LeftOut, RowGroupDecision, decide_row_groups
 from tamis.plan.scan_decision import decide
 from tests.cases.case import compare, is_in
 from tests.differential import generate
@@ -56,7 +57,7 @@ class Scan:
         self.first = np.cumsum(self.counts) - self.counts
         self.row_counts = [10 * n for n in self.counts]
 
-    def decide(self, *conjuncts: Expr) -> RowGroupDecision:
+    def decide(self, *conjuncts: Expr, remembered: Sequence[RowRanges] = ()) -> RowGroupDecision:
         count = len(self.counts)
         segments = [Segment(slice(0, count), self.files)]
         before = decide(conjuncts, segments, count)
@@ -72,7 +73,9 @@ class Scan:
             self.files,
             self.groups,
         )
-        row_group_decision = decide_row_groups(conjuncts, before, segments, [batch])
+        row_group_decision = decide_row_groups(
+            conjuncts, before, segments, [batch], remembered=remembered
+        )
         return row_group_decision or RowGroupDecision(before, row_groups.ByteRanges.none(), 0, 0)
 
     def batch(self, ordinal: int) -> GroupedFiles:
@@ -128,6 +131,67 @@ def test_byte_ranges_of_surviving_row_groups(
     assert ranges(decision) == expected
     assert decision.records == 10 * len(expected)
     assert decision.dropped == (4 - len(expected) if expected else 0)
+
+
+def rows(*ranges: tuple[int, int, int]) -> RowRanges:
+    """Return rows of files: ordinal, start and stop."""
+    files, starts, stops = np.array(ranges, np.int64).reshape(-1, 3).T
+    return RowRanges.of(files, starts, stops)
+
+
+UNKNOWN = Opaque("f(c)")
+
+
+@pytest.mark.parametrize(
+    ("remembered", "conjunct", "expected", "left_out"),
+    [
+        ([rows((0, 10, 30))], UNKNOWN, [(0, 4, 100), (0, 304, 100)], [(2, 200)]),
+        # a row group of which some rows are not known
+        ([rows((0, 11, 30))], UNKNOWN, [(0, 4, 100), (0, 104, 100), (0, 304, 100)], [(1, 100)]),
+        ([rows((0, 10, 29))], UNKNOWN, [(0, 4, 100), (0, 204, 100), (0, 304, 100)], [(1, 100)]),
+        ([rows((0, 11, 19))], UNKNOWN, [], [(0, 0)]),
+        # another file
+        ([rows((2, 0, 40))], UNKNOWN, [], [(0, 0)]),
+        # one after the other, and each counts what was left
+        (
+            [rows((0, 0, 20)), rows((0, 10, 30))],
+            UNKNOWN,
+            [(0, 304, 100)],
+            [(2, 200), (1, 100)],
+        ),
+        # what statistics rule out does not count
+        ([rows((0, 0, 20))], compare(">=", c, 15), [(0, 204, 100), (0, 304, 100)], [(1, 100)]),
+        ([rows((0, 0, 40))], UNKNOWN, None, [(4, 400)]),
+        ([rows((0, 0, 1000))], UNKNOWN, None, [(4, 400)]),
+    ],
+)
+def test_remembered_rows_rule_out_row_groups(
+    remembered: list[RowRanges],
+    conjunct: Expr,
+    expected: list[tuple[int, int, int]] | None,
+    left_out: list[tuple[int, int]],
+) -> None:
+    decision = Scan(FOUR, [(0, 39)]).decide(conjunct, remembered=remembered)
+    assert decision.scan.kept.tolist() == [expected is not None, True]
+    assert ranges(decision) == (expected or [])
+    assert decision.remembered == tuple(LeftOut(*each) for each in left_out)
+
+
+def test_conjunct_becomes_exact_without_the_remembered_row_groups() -> None:
+    decision = Scan(FOUR).decide(compare(">=", c, 5), remembered=[rows((0, 0, 10))])
+    assert decision.scan.conjuncts[0].pushdown is Pushdown.EXACT
+    assert decision.records == 30
+
+
+def test_remembered_rows_of_untrusted_row_groups_are_not_used() -> None:
+    scan = Scan(FOUR)
+    scan.records = scan.records.copy()
+    scan.records[1] = 9  # the numbers of rows do not add up
+    assert ranges(scan.decide(UNKNOWN, remembered=[rows((0, 0, 20))])) == []
+    scan.records[2] = 11
+    # they add up: the second row group has the rows 10 to 19
+    assert ranges(scan.decide(UNKNOWN, remembered=[rows((0, 10, 20))]))[0] == (0, 4, 100)
+    assert len(ranges(scan.decide(UNKNOWN, remembered=[rows((0, 10, 19))]))) == 3
 
 
 def test_range_includes_the_bytes_up_to_the_next_row_group() -> None:
@@ -527,6 +591,22 @@ def _is_read(ordinal: int, midpoint: int, decision: RowGroupDecision, random: Ra
     return readers == 1
 
 
+def _without_match(
+    random: Random, conjuncts: list[Expr], files: list[tuple[Row, ...]]
+) -> RowRanges:
+    """Return ranges of rows, none of which satisfies all conjuncts."""
+    found = []
+    for i, file in enumerate(files):
+        matches = [all(row_value(each, row) is True for each in conjuncts) for row in file]
+        for start in range(len(file)):
+            if random.random() < 0.6:
+                stop = start
+                while stop < len(file) and not matches[stop]:
+                    stop += 1
+                found.append((i, start, random.randint(start, stop)))
+    return rows(*found)
+
+
 @given(st.randoms(use_true_random=False))
 def test_matching_rows_are_read_and_exact_conjuncts_hold(random: Random) -> None:
     case = random_case(random, containers=10)
@@ -541,7 +621,7 @@ def test_matching_rows_are_read_and_exact_conjuncts_hold(random: Random) -> None
     file_cells = generate._random_statistics(random, case.columns, (), tuple(files), False)
     layouts = [_layout(random, n) for n in counts]
     start, stop, midpoint = (np.concatenate([each[k] for each in layouts]) for k in range(3))
-    records = np.array([len(rows) for rows in case.containers])
+    records = np.array([len(group) for group in case.containers])
     if random.random() < 0.1:
         records[random.randrange(10)] += random.choice([-1, 1])
     file_statistics = ArrowStatistics(file_cells)
@@ -554,7 +634,7 @@ def test_matching_rows_are_read_and_exact_conjuncts_hold(random: Random) -> None
     for some in (opened[::2], opened[1::2]):
         if not some:
             continue
-        rows = np.concatenate([np.arange(first[i], first[i] + counts[i]) for i in some])
+        chosen_rows = np.concatenate([np.arange(first[i], first[i] + counts[i]) for i in some])
         chosen = np.array([counts[i] for i in some])
         batches.append(
             GroupedFiles(
@@ -562,17 +642,19 @@ def test_matching_rows_are_read_and_exact_conjuncts_hold(random: Random) -> None
                 np.array([layouts[i][3] for i in some]),
                 np.array([len(files[i]) for i in some]),
                 np.cumsum(chosen) - chosen,
-                start[rows],
-                stop[rows],
-                midpoint[rows],
-                records[rows],
+                start[chosen_rows],
+                stop[chosen_rows],
+                midpoint[chosen_rows],
+                records[chosen_rows],
                 file_statistics.take(np.array(some)),
-                groups.take(rows),
+                groups.take(chosen_rows),
             )
         )
-    decision = decide_row_groups(conjuncts, before, segments, batches)
+    remembered = [_without_match(random, conjuncts, files) for _ in range(random.choice([0, 1, 2]))]
+    decision = decide_row_groups(conjuncts, before, segments, batches, remembered=remembered)
     if decision is None:
         return
+    assert sum(each.row_groups for each in decision.remembered) <= sum(counts)
     exact = [
         conjunct
         for conjunct, outcome in zip(conjuncts, decision.scan.conjuncts, strict=True)

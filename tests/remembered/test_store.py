@@ -5,16 +5,19 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tamis.files.row_ranges import RowRanges
 from tamis.indexing.read.freshness import UNCHANGING
 from tamis.indexing.read.snapshot import FileKeys
 from tamis.remembered import Note, Store, identities_of, settled, store_in
 from tamis.remembered.notes import MAGIC, read_note, write_note
+from tamis.remembered.partial import PartialFiles
 
 TIME = 1_700_000_000_123
 MANY = 1 << 30
@@ -46,6 +49,29 @@ def note(keys: str = "k", numbers: range = range(3), reading: str = "r", table: 
 
 def _joined(numbers: range) -> bytes:
     return b"".join(map(name, numbers))
+
+
+def partial(*ranges: tuple[int, int, int]) -> PartialFiles:
+    """Return rows of files that are given by number."""
+    files, starts, stops = (np.array(each, np.int64) for each in zip(*ranges, strict=True))
+    names = pa.array([name(n) for n in range(int(files.max()) + 1)], pa.binary(16))
+    return PartialFiles.of(names, RowRanges.of(files, starts, stops))
+
+
+def with_rows(of: Note, *ranges: tuple[int, int, int]) -> Note:
+    return msgspec.structs.replace(of, partial=partial(*ranges))
+
+
+def rows_ruled_out(store: Store, numbers: list[int]) -> list[tuple[int, int, int]]:
+    """Return the rows that notes rule out, with the numbers of their files."""
+    names = pa.array([name(n) for n in numbers], pa.binary(16))
+    found = []
+    for kept in store.about("r", ["k"]):
+        ranges = store.rows_without_hit(kept, names)
+        if ranges is not None:
+            files, starts, stops = (each.tolist() for each in ranges.arrays())
+            found += [*zip([numbers[i] for i in files], starts, stops, strict=True)]
+    return sorted(found)
 
 
 def ruled_out(store: Store, reading: str, keys: str, numbers: range) -> list[int]:
@@ -127,7 +153,7 @@ def test_drivers_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
         lambda data: b"",
         lambda data: data[:-1],
         lambda data: data[:40] + b"\x00" + data[41:],
-        lambda data: b"tamisRP2" + data[8:],
+        lambda data: b"tamisRP1" + data[8:],
         lambda data: data + b"x",
     ],
 )
@@ -148,17 +174,65 @@ def test_note_damaged_while_it_is_known_rules_out_nothing(tmp_path: Path) -> Non
     assert ruled_out(reader, "r", "k", range(3)) == []
 
 
+def with_partial(**parts: bytes) -> Note:
+    """Return a note about one range of one file, with other parts."""
+    right = {"names": bytes(16), "files": bytes(4), "starts": bytes(8), "stops": b"\x01" + bytes(7)}
+    note_ = Note("r", ("k",), (), "t", 0, b"", PartialFiles(**right | parts))
+    assert read_note(write_note(Note("r", ("k",), (), "t", 0, b"", PartialFiles(**right))))
+    return note_
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
         note("", range(3)),
         Note("r", ("k",), (), "t", 0, b""),
         Note("r", ("k",), (), "t", 0, b"12345"),
+        with_partial(names=b"12345"),
+        with_partial(files=b"\x00\x00\x00"),
+        with_partial(files=b"\x01\x00\x00\x00"),  # of one file
+        with_partial(files=b"\xff\xff\xff\xff"),
+        with_partial(starts=bytes(16)),
+        with_partial(stops=b""),
     ],
 )
 def test_note_that_says_nothing_or_too_much_is_not_read(wrong: Note) -> None:
     assert read_note(write_note(wrong)) is None
     assert write_note(wrong).startswith(MAGIC)
+
+
+def test_rows_of_files_are_found_by_name_in_any_listing(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.add(with_rows(note(numbers=range(2)), (3, 0, 10), (5, 20, 30), (5, 40, 50)), MANY)
+    for each in (store, Store(tmp_path)):  # in memory, and read from disk
+        assert rows_ruled_out(each, [3, 5]) == [(3, 0, 10), (5, 20, 30), (5, 40, 50)]
+        assert rows_ruled_out(each, [9, 5, 0]) == [(5, 20, 30), (5, 40, 50)]
+        assert rows_ruled_out(each, [1, 9]) == []
+        (kept,) = each.all()
+        assert (kept.num_files, kept.num_partial) == (2, 2)
+
+
+def test_rows_of_two_notes_are_united_and_whole_files_have_none(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.add(with_rows(note(numbers=range(1)), (3, 0, 10), (4, 0, 10)), MANY)
+    store.add(with_rows(note(numbers=range(1)), (3, 10, 20), (3, 30, 40)), MANY)
+    assert rows_ruled_out(store, [3, 4]) == [(3, 0, 20), (3, 30, 40), (4, 0, 10)]
+    (before,) = tmp_path.glob("*.note")
+    store.add(with_rows(note(numbers=range(1)), (3, 12, 15)), MANY)  # known
+    assert [*tmp_path.glob("*.note")] == [before]
+    store.add(note(numbers=range(3, 4)), MANY)
+    assert rows_ruled_out(Store(tmp_path), [3, 4]) == [(4, 0, 10)]
+    assert ruled_out(Store(tmp_path), "r", "k", range(5)) == [0, 3]
+
+
+def test_note_about_rows_alone_is_a_note(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.add(with_rows(Note("r", ("k",), (), "t", TIME, b""), (0, 5, 9)), MANY)
+    assert rows_ruled_out(Store(tmp_path), [0]) == [(0, 5, 9)]
+    assert ruled_out(Store(tmp_path), "r", "k", range(2)) == []
+    (path,) = tmp_path.glob("*.note")
+    path.write_bytes(path.read_bytes()[:-1])
+    assert rows_ruled_out(Store(tmp_path), [0]) == []
 
 
 def test_unfinished_write_leaves_the_former_state(tmp_path: Path) -> None:
@@ -174,7 +248,7 @@ def test_least_useful_notes_are_removed_first(tmp_path: Path) -> None:
         store.add(note(keys, range(100)), MANY)
     size = next(iter(tmp_path.glob("*.note"))).stat().st_size
     (useful,) = store.about("r", "b")
-    store.saved(useful, 90, 1 << 30)
+    store.saved(useful, "q", 1 << 30, files=90)
     store.add(note("d", range(100)), 2 * size + 100)
     assert [bool(ruled_out(store, "r", keys, range(3))) for keys in "abcd"] == [
         False,
@@ -193,11 +267,12 @@ def test_note_larger_than_the_limit_is_not_written(tmp_path: Path) -> None:
 def test_savings_outlive_the_driver(tmp_path: Path) -> None:
     store = Store(tmp_path)
     store.add(note(), MANY)
-    store.saved(store.all()[0], 2, 500)
-    store.saved(store.all()[0], 1, 100)
+    store.saved(store.all()[0], "q1", 500, files=2)
+    store.saved(store.all()[0], "q2", 100, files=1)
+    store.saved(store.all()[0], "q2", 50, row_groups=4)
     store.flush()
     use = Store(tmp_path).all()[0].use
-    assert (use.scans, use.files, use.bytes) == (2, 3, 600)
+    assert (use.scans, use.files, use.row_groups, use.bytes) == (2, 3, 4, 650)
     store.add(note(numbers=range(5, 7)), MANY)
     assert Store(tmp_path).all()[0].use.files == 3
 

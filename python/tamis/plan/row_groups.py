@@ -18,6 +18,10 @@ A conjunct is exact if it is true for every row that is read: in every kept row 
 file that is read whole. A conjunct that was unsupported for files, such as `c IS NULL` where every
 file has a NULL, is inexact if it rules out a row group.
 
+A row group is also left out if earlier scans found no row in it that passes conjuncts of this scan.
+They say so of ranges of rows, which the numbers of rows of the row groups locate in the file. These
+numbers add up to those of the file, or the file is read whole.
+
 Rows that were deleted since they were written make no difference: what statistics prove of all rows
 of a row group, they prove of those that are left.
 """
@@ -38,13 +42,14 @@ from tamis.evaluation.nodes.ranges import is_long, narrowed_conjuncts
 from tamis.evaluation.statistics import Statistics, Subject
 from tamis.expr.nodes import Call, Column, Expr, Opaque, columns_of, walk
 from tamis.expr.sql import to_sql
+from tamis.files.row_ranges import RowRanges
 from tamis.files.segments import BLOCK, GroupedFiles, Segment
 from tamis.files.table import dotted
 from tamis.plan.reader_losses import loss_of
 from tamis.plan.scan_decision import Order, Outcome, ScanDecision, all_true, proven, rule_out
 from tamis.reasons import reason
 
-__all__ = ["ByteRanges", "RowGroupDecision", "decide_row_groups"]
+__all__ = ["ByteRanges", "LeftOut", "RowGroupDecision", "decide_row_groups"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -87,6 +92,17 @@ class ByteRanges:
         return ByteRanges(files[order], starts[order], lengths[order])
 
 
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Row groups that are not read, and their bytes."""
+
+    row_groups: int = 0
+    bytes: int = 0
+
+    def __add__(self, other: LeftOut) -> LeftOut:
+        return LeftOut(self.row_groups + other.row_groups, self.bytes + other.bytes)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class RowGroupDecision:
     """The decision about a scan after its row groups were evaluated.
@@ -95,12 +111,14 @@ class RowGroupDecision:
     - `ranges`: the bytes to read of files that are not read whole.
     - `dropped`: the number of row groups of previously kept files that are not read.
     - `records`: the number of rows in `ranges`; None: not known, because rows were deleted.
+    - `remembered`: what each of the remembered ranges alone has left out.
     """
 
     scan: ScanDecision
     ranges: ByteRanges
     dropped: int
     records: int | None
+    remembered: tuple[LeftOut, ...] = ()
 
 
 def decide_row_groups(
@@ -109,6 +127,7 @@ def decide_row_groups(
     segments: Sequence[Segment],
     grouped: Iterable[GroupedFiles],
     consequences: Sequence[Expr] = (),
+    remembered: Sequence[RowRanges] = (),
 ) -> RowGroupDecision | None:
     """Evaluate the conjuncts over the row groups of the files that `decide` kept.
 
@@ -119,9 +138,11 @@ def decide_row_groups(
         grouped: Batches of different files, consumed one after the other for as long as it pays
             off. Files in no consumed batch are read whole.
         consequences: As for `decide`.
+        remembered: Rows, by the ordinals of the files, none of which passes the conjuncts.
 
     Returns:
-        None if no conjunct is left to evaluate, or there are no row groups.
+        None if no conjunct is left to evaluate and nothing is remembered, or there are no row
+        groups.
     """
     remaining = [
         each
@@ -129,14 +150,14 @@ def decide_row_groups(
         if outcome.pushdown is not Pushdown.EXACT
         and (_columns(each) or _keys(each, [one.statistics for one in segments]))
     ]
-    if not remaining:
+    if not remaining and not remembered:
         return None
-    progress = _Progress(conjuncts, decision)
+    progress = _Progress(conjuncts, decision, [LeftOut()] * len(remembered))
     order = None
     for batch in grouped:
         if order is None:
             order = Order(narrowed_conjuncts([*remaining, *consequences]))
-        progress.take(_decided(remaining, order, batch))
+        progress.take(_decided(remaining, order, batch, remembered))
         if not progress.is_worth_it:
             break
     return progress.result(segments) if progress.seen else None
@@ -148,6 +169,7 @@ class _Batch:
 
     - `counts`, `kept_counts`: the number of row groups, and of those that are kept.
     - `trusted`: whether the row groups of the file are trusted.
+    - `remembered`: what each of the remembered ranges alone leaves out.
     """
 
     files: GroupedFiles
@@ -155,9 +177,15 @@ class _Batch:
     kept: Flags
     trusted: Flags
     kept_counts: Numbers
+    remembered: list[LeftOut]
 
 
-def _decided(remaining: Sequence[Expr], order: Order, batch: GroupedFiles) -> _Batch:
+def _decided(
+    remaining: Sequence[Expr],
+    order: Order,
+    batch: GroupedFiles,
+    remembered: Sequence[RowRanges],
+) -> _Batch:
     counts = np.diff(batch.first, append=len(batch.start))
     kept = batch.group_records != 0
     rule_out(kept, batch.groups, order)
@@ -167,8 +195,26 @@ def _decided(remaining: Sequence[Expr], order: Order, batch: GroupedFiles) -> _B
     subjects: list[Subject] = [*columns, *keys]
     for subject in subjects:
         trusted &= ~_contradicted(batch, counts, subject)
-    kept |= ~np.repeat(trusted, counts)
-    return _Batch(batch, counts, kept, trusted, _sums(kept, batch.first))
+    of_trusted = np.repeat(trusted, counts)
+    left_out = []
+    for each in remembered:
+        # The rows of a trusted file are those of its row groups, in their order. No row of such a
+        # row group passes conjuncts that are among those of the scan.
+        ruled_out = kept & of_trusted & _within(each, batch, counts)
+        kept &= ~ruled_out
+        size = int((batch.stop - batch.start)[ruled_out].sum())
+        left_out.append(LeftOut(int(np.count_nonzero(ruled_out)), size))
+    kept |= ~of_trusted
+    return _Batch(batch, counts, kept, trusted, _sums(kept, batch.first), left_out)
+
+
+def _within(ranges: RowRanges, batch: GroupedFiles, counts: Numbers) -> Flags:
+    """Return the row groups all of whose rows are in the ranges. Only those of trusted files are
+    meant: the numbers of rows of other files may be wrong."""
+    files = np.repeat(batch.ordinals, counts)
+    stops = np.cumsum(batch.group_records)
+    stops -= np.repeat((stops - batch.group_records)[batch.first], counts)
+    return ranges.cover(files, stops - batch.group_records, stops)
 
 
 def _columns(expr: Expr) -> set[Column]:
@@ -239,6 +285,7 @@ class _Progress:
 
     conjuncts: Sequence[Expr]
     before: ScanDecision
+    remembered: list[LeftOut]
     kept: Flags = field(init=False)
     #: Files that are read whole because their row groups were not evaluated or are not trusted.
     whole: Flags = field(init=False)
@@ -270,6 +317,9 @@ class _Progress:
     def take(self, batch: _Batch) -> None:
         files = batch.files
         self.seen += len(files.start)
+        self.remembered = [
+            before + now for before, now in zip(self.remembered, batch.remembered, strict=True)
+        ]
         self.kept[files.ordinals[batch.kept_counts == 0]] = False
         self.whole[files.ordinals[batch.trusted]] = False
         # Row groups without rows are not kept. If only these are missing, the file is read whole.
@@ -315,7 +365,8 @@ class _Progress:
             for i, each in enumerate(self.before.conjuncts)
         )
         scan = replace(self.before, kept=self.kept, conjuncts=outcomes)
-        return RowGroupDecision(scan, ByteRanges.joined(self.ranges), self.dropped, self.records)
+        ranges = ByteRanges.joined(self.ranges)
+        return RowGroupDecision(scan, ranges, self.dropped, self.records, tuple(self.remembered))
 
 
 def _inexact(conjunct: Expr, outcome: Outcome) -> Outcome:

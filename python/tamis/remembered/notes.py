@@ -1,8 +1,8 @@
-"""A note: in these files, no row passes these conjuncts together.
+"""A note: in these files, and in these row groups of others, no row passes these conjuncts.
 
 A note is one file, written once and never changed:
 
-    8 bytes     b"tamisRP1", with the version of the form
+    8 bytes     b"tamisRP2", with the version of the form
     16 bytes    BLAKE2b of the rest
     MessagePack the fields of `Note`, in their order
 
@@ -17,15 +17,16 @@ from typing import Final
 import msgspec
 
 from tamis.remembered.identities import WIDTH
+from tamis.remembered.partial import PartialFiles
 
 __all__ = ["MAGIC", "Note", "read_note", "write_note"]
 
-MAGIC: Final = b"tamisRP1"
+MAGIC: Final = b"tamisRP2"
 _CHECKSUM: Final = 16
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """Files in which no row passes some conjuncts.
+    """Files, and row groups of other files, in which no row passes some conjuncts together.
 
     Attributes:
         reading: A digest of the settings under which the files were read.
@@ -34,6 +35,7 @@ class Note(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
         table: The name of the table for users.
         learnt: Milliseconds since 1970.
         files: The names of the files (see `identities`), one after the other.
+        partial: The rows of other files.
     """
 
     reading: str
@@ -42,6 +44,7 @@ class Note(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
     table: str
     learnt: int
     files: bytes
+    partial: PartialFiles = PartialFiles()
 
     @property
     def num_files(self) -> int:
@@ -80,7 +83,9 @@ def read_note(data: bytes) -> Note | None:
     except msgspec.MsgspecError:
         return None
     # A note without conjuncts would be about every scan.
-    return note if note.keys and note.files and len(note.files) % WIDTH == 0 else None
+    if not note.keys or len(note.files) % WIDTH or not note.partial.is_valid:
+        return None
+    return note if note.files or note.partial.files else None
 
 
 def _checksum(payload: bytes) -> bytes:

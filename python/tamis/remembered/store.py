@@ -1,7 +1,7 @@
 """The notes in the cache directory of a user, which all drivers on the machine share.
 
-    remembered-1/<subject>-<random>.note    see `notes`
-    remembered-1/used/<the same name>       what the note has saved, as JSON
+    remembered-2/<subject>-<random>.note    see `notes`
+    remembered-2/used/<the same name>       what the note has saved, as JSON
 
 Drivers need no lock: a note is written under another name and then renamed, and is never changed.
 If two drivers write notes on the same subject, both stay until one of them writes a third, which
@@ -30,15 +30,17 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import Flags
+from tamis.files.row_ranges import RowRanges
 from tamis.indexing.read.cache import private_directory
 from tamis.remembered.identities import WIDTH
 from tamis.remembered.notes import Note, read_note, write_note
+from tamis.remembered.partial import PartialFiles
 
 __all__ = ["Kept", "Store", "Use", "store_in"]
 
-_NAME: Final = "remembered-1"
+_NAME: Final = "remembered-2"
 _SUFFIX: Final = ".note"
-#: Bytes of the names of files that stay in memory.
+#: Bytes of notes that stay in memory.
 _MOST_BYTES: Final = 16 << 20
 #: Seconds after which an unfinished file counts as abandoned.
 _ABANDONED: Final = 3_600
@@ -53,7 +55,8 @@ class Use(msgspec.Struct):
 
     Attributes:
         scans: The number of scans that were planned with it.
-        files, bytes: What it alone left out of these scans.
+        files, row_groups, bytes: What it alone left out of these scans. The row groups are those of
+            other files.
         last: Seconds since 1970.
     """
 
@@ -61,19 +64,41 @@ class Use(msgspec.Struct):
     files: int = 0
     bytes: int = 0
     last: float = 0.0
+    row_groups: int = 0
+
+    def add(self, other: Use) -> None:
+        self.scans, self.files = self.scans + other.scans, self.files + other.files
+        self.bytes, self.row_groups = self.bytes + other.bytes, self.row_groups + other.row_groups
+        self.last = max(self.last, other.last)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Body:
+    """What a note says about files, ready for comparisons."""
+
+    names: pa.Array
+    partial: PartialFiles
+    size: int
 
 
 @dataclass(slots=True, eq=False)
 class Kept:
-    """A note on disk. Its file names are read when a scan needs them."""
+    """A note on disk. What it says about files is read when a scan needs it.
+
+    - `num_files`, `num_partial`: the files of which no row passes, and those of which some rows are
+      known not to pass.
+    - `last_scan`: the id of the last request that used it.
+    """
 
     name: str
     size: int
-    note: Note  # without `files`
+    note: Note  # without `files` and `partial`
     num_files: int
+    num_partial: int
     use: Use
     keys: frozenset[str] = field(init=False)
     written: float = 0.0
+    last_scan: str = ""
 
     def __post_init__(self) -> None:
         self.keys = frozenset(self.note.keys)
@@ -97,7 +122,7 @@ class Store:
         self._lock = threading.RLock()
         self._kept: dict[str, Kept] = {}
         self._by_key: dict[tuple[str, str], list[Kept]] = {}
-        self._files: OrderedDict[str, pa.Array] = OrderedDict()
+        self._bodies: OrderedDict[str, _Body] = OrderedDict()
         self._stamp = -1
 
     def all(self) -> list[Kept]:
@@ -123,13 +148,22 @@ class Store:
 
         In such a file no row passes the conjuncts of the note. So none passes more conjuncts.
         """
-        names = self._names_of(kept)
-        if names is None:
+        body = self._body_of(kept)
+        if body is None:
             return np.zeros(len(identities), np.bool_)
         # a null name stands for a file about which nothing is known
-        flags = pc.is_in(identities, value_set=names, skip_nulls=True)
+        flags = pc.is_in(identities, value_set=body.names, skip_nulls=True)
         found: Flags = flags.to_numpy(zero_copy_only=False)
         return found
+
+    def rows_without_hit(self, kept: Kept, identities: pa.Array) -> RowRanges | None:
+        """Return the rows of files of which the note says that none passes; None: there are none.
+
+        The files are given by their ordinals. A row that does not pass the conjuncts of the note
+        does not pass more conjuncts.
+        """
+        body = self._body_of(kept) if kept.num_partial else None
+        return None if body is None else body.partial.located(identities)
 
     def add(self, note: Note, max_bytes: int) -> None:
         """Store a note, together with what is known about the same subject."""
@@ -137,35 +171,42 @@ class Store:
             self._look()
             same = [each for each in self._kept.values() if each.note.subject == note.subject]
             names = {note.files[i : i + WIDTH] for i in range(0, len(note.files), WIDTH)}
-            read = [(each, self._names_of(each)) for each in same]
+            read = [(each, self._body_of(each)) for each in same]
             before = [(each, known) for each, known in read if known is not None]
-            use = Use()
+            use, partial = Use(), note.partial
             for each, known in before:
-                names.update(known.to_pylist())
-                use.scans, use.files = use.scans + each.use.scans, use.files + each.use.files
-                use.bytes, use.last = use.bytes + each.use.bytes, max(use.last, each.use.last)
-            if len(before) == 1 and len(names) == before[0][0].num_files:
+                names.update(known.names.to_pylist())
+                use.add(each.use)
+            for body in (*(known for _, known in before), _NOTHING):
+                partial = partial.joined(body.partial, names)
+            same_files = len(before) == 1 and len(names) == before[0][0].num_files
+            if same_files and partial == before[0][1].partial:
                 return  # nothing new
-            whole = msgspec.structs.replace(note, files=b"".join(sorted(names)))
+            whole = msgspec.structs.replace(note, files=b"".join(sorted(names)), partial=partial)
             data = write_note(whole)
             if len(data) > max_bytes:
                 return
             name = f"{note.subject}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
             _publish(self.directory / name, data)
-            written = Kept(name, len(data), _head(whole), whole.num_files, use)
+            written = _kept(name, len(data), whole, use)
             self._hold(written)
             self._write_use(written)
             for each, _ in before:  # its files are in the new note
                 self._remove(each)
             self._evict(max_bytes, keep=name)
 
-    def saved(self, kept: Kept, files: int, size: int) -> None:
-        """Count a scan that left out files because of a note."""
+    def saved(self, kept: Kept, scan: str, size: int, files: int = 0, row_groups: int = 0) -> None:
+        """Count what a scan left out because of a note.
+
+        Args:
+            kept: The note.
+            scan: The id of the request. If a scan is counted in parts, these follow each other.
+            size: Bytes.
+            files, row_groups: The files, and the row groups of other files.
+        """
         with self._lock:
-            kept.use.scans += 1
-            kept.use.files += files
-            kept.use.bytes += size
-            kept.use.last = time.time()
+            kept.use.add(Use(int(kept.last_scan != scan), files, size, time.time(), row_groups))
+            kept.last_scan = scan
             if kept.use.last - kept.written > _WRITE_USE:
                 with suppress(OSError):
                     self._write_use(kept)
@@ -193,7 +234,7 @@ class Store:
 
     def _forget(self, kept: Kept) -> None:
         del self._kept[kept.name]
-        self._files.pop(kept.name, None)
+        self._bodies.pop(kept.name, None)
         place = (kept.note.reading, min(kept.keys))
         self._by_key[place].remove(kept)
         if not self._by_key[place]:
@@ -231,13 +272,15 @@ class Store:
         use = Use()
         with suppress(OSError, msgspec.MsgspecError):
             use = msgspec.json.decode((self.directory / "used" / path.name).read_bytes(), type=Use)
-        return Kept(path.name, len(data), _head(note), note.num_files, use, use.last)
+        kept = _kept(path.name, len(data), note, use)
+        kept.written = use.last
+        return kept
 
-    def _names_of(self, kept: Kept) -> pa.Array | None:
-        """Return the names of the files of a note; None if it cannot be read any more."""
+    def _body_of(self, kept: Kept) -> _Body | None:
+        """Return what a note says about files; None if it cannot be read any more."""
         with self._lock:
-            names = self._files.get(kept.name)
-            if names is None:
+            body = self._bodies.get(kept.name)
+            if body is None:
                 try:
                     note = read_note((self.directory / kept.name).read_bytes())
                 except OSError:
@@ -246,13 +289,14 @@ class Store:
                     return None
                 buffers = [None, pa.py_buffer(note.files)]
                 names = pa.Array.from_buffers(pa.binary(WIDTH), note.num_files, buffers)
-                self._files[kept.name] = names
-            self._files.move_to_end(kept.name)
-            while len(self._files) > 1 and sum(map(len, self._files.values())) > (
-                _MOST_BYTES // WIDTH
+                body = self._bodies[kept.name] = _Body(names, note.partial, kept.size)
+            self._bodies.move_to_end(kept.name)
+            while (
+                len(self._bodies) > 1
+                and sum(each.size for each in self._bodies.values()) > _MOST_BYTES
             ):
-                self._files.popitem(last=False)
-            return names
+                self._bodies.popitem(last=False)
+            return body
 
     def _write_use(self, kept: Kept) -> None:
         directory = self.directory / "used"
@@ -261,8 +305,12 @@ class Store:
         kept.written = time.time()
 
 
-def _head(note: Note) -> Note:
-    return msgspec.structs.replace(note, files=b"")
+_NOTHING: Final = _Body(pa.array([], pa.binary(WIDTH)), PartialFiles(), 0)
+
+
+def _kept(name: str, size: int, note: Note, use: Use) -> Kept:
+    head = msgspec.structs.replace(note, files=b"", partial=PartialFiles())
+    return Kept(name, size, head, note.num_files, note.partial.num_files, use)
 
 
 def _notes_in(directory: Path) -> Iterator[Path]:

@@ -33,8 +33,8 @@ class Explanation:
 
         `{"scans": [{"table", "files_kept", "files_total", "bytes_kept", "bytes_total", "rows_kept",
         "rows_total", "row_groups_kept", "row_groups_total", "planning_ms", "timing", "fallback",
-        "fallback_reason", "remembered_files", "observed", "files_read", "bytes_read",
-        "runtime": [{"sql", "prunes"}],
+        "fallback_reason", "remembered_files", "remembered_row_groups", "observed", "files_read",
+        "bytes_read", "runtime": [{"sql", "prunes"}],
         "implied", "goals": [{"goal", "reason"}], "conjuncts": [{"sql", "pushdown", "reason",
         "pruned_by", "pruned_files", "pruned_bytes", "pruned_rows", "added_files", "added_bytes",
         "added_rows"}]}], "left_to_spark": [{"table", "reason", "reasons"}], "answered": [{"table",
@@ -58,7 +58,8 @@ class Explanation:
         Spark has evaluated the conjunct for each value that a file can hold.
 
         `remembered_files` counts the files that are left out only because an earlier scan found no
-        row in them that passes these conjuncts.
+        row in them that passes these conjuncts. `remembered_row_groups` counts the row groups of
+        the other files that are left out for the same reason.
 
         `runtime` lists conditions whose values are known only when the query runs. If "prunes" is
         true, the condition rules out files at that time. `files_read` and `bytes_read` are what the

@@ -77,9 +77,14 @@ def remarks(scan: dict[str, Any]) -> list[Note]:
         left_out = part_of_whole(unopened, scan["files_total"], "files")
         text = f"manifests with {left_out} are not opened: no partition of these can match"
         notes.append(Note(text, None, "exact"))
-    remembered = scan.get("remembered_files")
+    remembered = [
+        f"{count:,} {what}"
+        for what in ("files", "row groups")
+        if (count := scan.get(f"remembered_{what.replace(' ', '_')}"))
+    ]
     if remembered:
-        text = f"an earlier scan found no row that passes in {remembered:,} files, left out here"
+        where = " and ".join(remembered)
+        text = f"an earlier scan found no row that passes in {where}, left out here"
         notes.append(Note(text, None, "exact"))
     read = read_figures(scan)
     if read:

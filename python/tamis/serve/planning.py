@@ -25,6 +25,7 @@ from tamis.serve.detail.index_off import with_index_off
 from tamis.serve.detail.table_fixes import located
 from tamis.serve.detail.wanted_values import with_wanted
 from tamis.serve.goals.answers import answer_goal, reason_document
+from tamis.serve.remembered import RememberedRows
 from tamis.serve.scans.deep_recursion import depth_of, with_room
 from tamis.serve.scans.implied_ranges import ranges_of, ranges_of_residual
 from tamis.serve.scans.scan_files import decide_files, read_conjuncts
@@ -129,17 +130,22 @@ def _decided(
     files = decide_files(request, scan, conjuncts, implied, detail=request.detail)
     if request.detail:
         files = _with_better_reasons(files, scan, conjuncts)
-    decision = None
+    decision, remembered = None, 0
     if request.reading is not None:
         return _of_rows(request, reading_of(request.reading), scan, conjuncts, files)
     if request.row_groups:
         grouped = grouped_files(scan, files.kept)
         consequences = [each.predicate for each in implied]
-        decision = decide_row_groups(conjuncts, files, scan.segments, grouped, consequences)
+        rows = RememberedRows(request)
+        decision = decide_row_groups(
+            conjuncts, files, scan.segments, grouped, consequences, rows.ranges
+        )
+        if decision is not None:
+            remembered = rows.count(decision.remembered)
     if decision is None:
         answer = _answer(request, scan, files, scan.records(files.kept))
         return structs.replace(answer, goal=answer_goal(request, scan, conjuncts, files))
-    return _with_row_groups(request, scan, files, decision)
+    return _with_row_groups(request, scan, files, decision, remembered)
 
 
 def _with_better_reasons(
@@ -200,7 +206,11 @@ def _answer(
 
 
 def _with_row_groups(
-    request: PlanRequest, scan: ScanInput, files: ScanDecision, decision: RowGroupDecision
+    request: PlanRequest,
+    scan: ScanInput,
+    files: ScanDecision,
+    decision: RowGroupDecision,
+    remembered: int,
 ) -> PlanAnswer:
     whole = decision.scan.kept.copy()
     whole[decision.ranges.files] = False
@@ -216,6 +226,7 @@ def _with_row_groups(
             decision.ranges.lengths,
             kept=None if groups is None else groups.kept - decision.dropped,
             total=None if groups is None else groups.total,
+            remembered=remembered,
         ),
     )
 

@@ -5,10 +5,12 @@
     table            utf8
     predicates       list<utf8>, which no row of the files passes together
     files            int64, the number of files without such a row
+    partial_files    int64, the number of other files of which some row groups are without
     bytes            int64, the size of the note
     learnt           timestamp
     scans            int64, how many scans were planned with it
     skipped_files    int64, in all of these scans; only those that nothing else left out
+    skipped_row_groups  int64, those of other files
     skipped_bytes    int64
     last_used        timestamp; null: never
 """
@@ -17,6 +19,8 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
@@ -24,17 +28,20 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import Flags
+from tamis.files.row_ranges import RowRanges
+from tamis.plan.row_groups import LeftOut
 from tamis.plan.scan_decision import ScanDecision
 from tamis.remembered import Note, Store, identities_of, settled, store_in
+from tamis.remembered.partial import PartialFiles
 from tamis.remembered.store import Kept
 from tamis.serve.scans.arrow_export import written
 from tamis.tables.parquet import listed_files
-from tamis.wire.kept import decode_kept
+from tamis.wire.kept import decode_kept, decode_rows
 from tamis.wire.messages import PlanRequest, Written, write_answer
 from tamis.wire.remembered import LearntAnswer, read_learnt_request, read_remembered_request
 from tamis.wire.scans import ScanRequest, Snapshot
 
-__all__ = ["learn", "remembered_files", "without_remembered", "write_remembered"]
+__all__ = ["RememberedRows", "learn", "remembered_files", "without_remembered", "write_remembered"]
 
 #: Naming more files would delay the planning of a query.
 _MOST_FILES: Final = 200_000
@@ -54,16 +61,22 @@ def learn(text: str) -> str:
     if store is not None and request.keys and count <= _MOST_FILES:
         flags = decode_kept(request.files, count)
         # What was read from a file that may have been replaced since is not about this file.
-        flags &= settled(listed_files(request.snapshot), request.started)
-        names = _identities(request.snapshot).filter(pa.array(flags)).drop_null()
-        if len(names):
+        is_settled = settled(listed_files(request.snapshot), request.started)
+        names = _identities(request.snapshot)
+        whole = names.filter(pa.array(flags & is_settled)).drop_null()
+        files, starts, stops = decode_rows(request.rows, count)
+        of_settled = is_settled[files]
+        ranges = RowRanges.of(files[of_settled], starts[of_settled], stops[of_settled])
+        partial = PartialFiles.of(names, ranges)
+        if len(whole) or partial.num_files:
             note = Note(
                 request.reading,
                 tuple(sorted(request.keys)),
                 tuple(request.sql),
                 request.table,
                 request.started,
-                b"".join(sorted(set(names.to_pylist()))),
+                b"".join(sorted(set(whole.to_pylist()))),
+                partial,
             )
             store.add(note, request.max_bytes)
     return write_answer(LearntAnswer(request.id))
@@ -89,8 +102,35 @@ def _without_remembered(request: ScanRequest, decision: ScanDecision) -> Flags |
         left &= ~flags
         if count and isinstance(request, PlanRequest) and not request.detail and not request.goal:
             sizes = listed_files(request.snapshot).size.to_numpy()
-            store.saved(note, count, int(sizes[ruled_out].sum()))
+            store.saved(note, request.id, int(sizes[ruled_out].sum()), files=count)
     return None if np.array_equal(left, decision.kept) else left
+
+
+class RememberedRows:
+    """The rows of the files of a scan that notes rule out.
+
+    - `ranges`: for each note, the rows of which none passes its conjuncts, which are among those of
+      the scan.
+    """
+
+    def __init__(self, request: PlanRequest) -> None:
+        self._request = request
+        self._notes: list[tuple[Store, Kept]] = []
+        self.ranges: list[RowRanges] = []
+        with suppress(Exception):  # such as a directory that was removed: every row group stays
+            for store, note in _notes_about(request):
+                rows = store.rows_without_hit(note, _identities(request.snapshot))
+                if rows is not None and len(rows):
+                    self._notes.append((store, note))
+                    self.ranges.append(rows)
+
+    def count(self, left_out: Sequence[LeftOut]) -> int:
+        """Count what each of the ranges has left out; return the number of row groups."""
+        if not self._request.detail:
+            for (store, note), each in zip(self._notes, left_out, strict=True):
+                if each.row_groups:
+                    store.saved(note, self._request.id, each.bytes, row_groups=each.row_groups)
+        return sum(each.row_groups for each in left_out)
 
 
 def remembered_files(request: ScanRequest) -> Flags:
@@ -102,6 +142,13 @@ def remembered_files(request: ScanRequest) -> Flags:
 
 
 def _matching(request: ScanRequest) -> list[tuple[Store, Kept, Flags]]:
+    notes = _notes_about(request)
+    names = _identities(request.snapshot) if notes else None
+    return [(store, note, store.without_hit(note, names)) for store, note in notes]
+
+
+def _notes_about(request: ScanRequest) -> list[tuple[Store, Kept]]:
+    """Return the notes whose conjuncts are all among those of the scan."""
     asked = request.remembered
     if asked is None or not 0 < request.snapshot.files <= _MOST_FILES:
         return []
@@ -109,11 +156,7 @@ def _matching(request: ScanRequest) -> list[tuple[Store, Kept, Flags]]:
     store = store_in(request.cache_directory) if keys else None
     if store is None:
         return []
-    notes = store.about(asked.reading, keys)
-    if not notes:
-        return []
-    names = _identities(request.snapshot)
-    return [(store, note, store.without_hit(note, names)) for note in notes]
+    return [(store, note) for note in store.about(asked.reading, keys)]
 
 
 _known: Final[OrderedDict[tuple[str, str], pa.Array]] = OrderedDict()
@@ -153,10 +196,12 @@ _SCHEMA: Final = pa.schema(
         pa.field("table", pa.string(), nullable=False),
         pa.field("predicates", pa.list_(pa.string()), nullable=False),
         pa.field("files", pa.int64(), nullable=False),
+        pa.field("partial_files", pa.int64(), nullable=False),
         pa.field("bytes", pa.int64(), nullable=False),
         pa.field("learnt", pa.timestamp("us", "UTC"), nullable=False),
         pa.field("scans", pa.int64(), nullable=False),
         pa.field("skipped_files", pa.int64(), nullable=False),
+        pa.field("skipped_row_groups", pa.int64(), nullable=False),
         pa.field("skipped_bytes", pa.int64(), nullable=False),
         pa.field("last_used", pa.timestamp("us", "UTC")),
     ]
@@ -169,10 +214,12 @@ def _table(notes: list[Kept]) -> pa.Table:
             "table": each.note.table,
             "predicates": list(each.note.sql),
             "files": each.num_files,
+            "partial_files": each.num_partial,
             "bytes": each.size,
             "learnt": _moment(each.note.learnt / 1000),
             "scans": each.use.scans,
             "skipped_files": each.use.files,
+            "skipped_row_groups": each.use.row_groups,
             "skipped_bytes": each.use.bytes,
             "last_used": _moment(each.use.last) if each.use.last else None,
         }

@@ -11,8 +11,9 @@ import numpy.typing as npt
 from tamis.errors import WireError
 from tamis.wire.file_sets import Kept, KeptAll, KeptBitmap, KeptNone, KeptRanges
 from tamis.wire.messages import RowGroupsAnswer
+from tamis.wire.remembered import RowsOfFiles
 
-__all__ = ["decode_kept", "encode_kept", "encode_row_groups"]
+__all__ = ["decode_kept", "decode_rows", "encode_kept", "encode_row_groups"]
 
 #: Up to this many ranges are shorter than the bitmap of a table that is large enough to prune.
 _MAX_RANGES: Final = 32
@@ -71,6 +72,7 @@ def encode_row_groups(
     lengths: npt.NDArray[np.int64],
     kept: int | None,
     total: int | None,
+    remembered: int = 0,
 ) -> RowGroupsAnswer:
     """Encode byte ranges, one entry per range, ordered by file and start.
 
@@ -83,11 +85,38 @@ def encode_row_groups(
         _packed(lengths.astype("<i8")),
         kept,
         total,
+        remembered,
     )
+
+
+def decode_rows(
+    rows: RowsOfFiles, files: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the file, start and stop of each range.
+
+    Raises:
+        WireError: The parts do not fit each other, or not this number of files.
+    """
+    try:
+        ordinals = np.frombuffer(_unpacked(rows.files), "<i4").astype(np.int64)
+        starts, stops = (
+            np.frombuffer(_unpacked(each), "<i8") for each in (rows.starts, rows.stops)
+        )
+    except ValueError as problem:
+        raise WireError(f"the rows of files cannot be read: {problem}") from problem
+    if len(ordinals) != len(starts) or len(ordinals) != len(stops):
+        raise WireError("the rows have different numbers of files, starts and stops")
+    if len(ordinals) and not 0 <= int(ordinals.min()) <= int(ordinals.max()) < files:
+        raise WireError(f"rows of files that are not among {files} files")
+    return ordinals, starts, stops
 
 
 def _packed(values: npt.NDArray[Any]) -> str:
     return base64.b64encode(values.tobytes()).decode()
+
+
+def _unpacked(text: str) -> bytes:
+    return base64.b64decode(text, validate=True)
 
 
 def _edges(kept: npt.NDArray[np.bool_]) -> list[int] | None:

@@ -150,6 +150,7 @@ class RowGroupsAnswer(msgspec.Struct, frozen=True):
     - `files`: the ordinals in the snapshot, one int32 per range, little-endian, in base64.
     - `starts`, `lengths`: bytes, one int64 per range, little-endian, in base64.
     - `kept`, `total`: the number of row groups, null if it is not known for every file.
+    - `remembered`: how many row groups only earlier scans have ruled out.
     """
 
     files: str
@@ -157,6 +158,7 @@ class RowGroupsAnswer(msgspec.Struct, frozen=True):
     lengths: str
     kept: int | None = None
     total: int | None = None
+    remembered: int = 0
 
 
 class PlanAnswer(msgspec.Struct, frozen=True):

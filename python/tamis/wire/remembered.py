@@ -1,6 +1,7 @@
 """What scans have learnt about their files: messages of the shim.
 
-    learnt      in these files of a listing, no row passes these conjuncts together
+    learnt      in these files of a listing, and in these row groups of other files, no row passes
+                these conjuncts together
     remembered  with a question: the keys of its conjuncts, to find what was learnt before
 
 A conjunct is identified by a key, which two conjuncts have in common only if they have the same
@@ -21,15 +22,29 @@ __all__ = [
     "LearntAnswer",
     "LearntRequest",
     "RememberedRequest",
+    "RowsOfFiles",
     "read_learnt_request",
     "read_remembered_request",
 ]
 
 
+class RowsOfFiles(msgspec.Struct, frozen=True):
+    """Half-open ranges of the rows of files, which are numbered from 0 in each file.
+
+    - `files`: the ordinals in the snapshot, one int32 per range, little-endian, in base64.
+    - `starts`, `stops`: one int64 per range, little-endian, in base64.
+    """
+
+    files: str = ""
+    starts: str = ""
+    stops: str = ""
+
+
 class LearntRequest(msgspec.Struct, frozen=True):
-    """Files in which no row passes some conjuncts.
+    """Files, and rows of other files, of which none passes some conjuncts.
 
     - `files`: the files, of the snapshot.
+    - `rows`: the rows of other files.
     - `reading`: a digest of the settings under which they were read.
     - `keys`, `sql`: the conjuncts.
     - `started`: milliseconds since 1970 before the first of the files was read.
@@ -47,6 +62,7 @@ class LearntRequest(msgspec.Struct, frozen=True):
     started: int
     max_bytes: int
     cache_directory: str | None = None
+    rows: RowsOfFiles = RowsOfFiles()
 
 
 class LearntAnswer(msgspec.Struct, frozen=True):

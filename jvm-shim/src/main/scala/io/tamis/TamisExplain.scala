@@ -34,8 +34,8 @@ private object TamisExplain {
       s"goal ${g.text}: ${g.reason
           .fold("reads only the files that it needs")(r => "no effect" + why(Some(r)))}"
     )
-    val remembered = Some(d.rememberedFiles).filter(_ > 0).map { files =>
-      s"remembered: $files files, in which an earlier scan found no row that passes"
+    val remembered = d.rememberedText.map { what =>
+      s"remembered: $what, in which an earlier scan found no row that passes"
     }
     val failed = decision.fallbackReason.map(r => "reads what plain Spark reads" + why(Some(r)))
     val observed = Option.when(decision.isObserved)(

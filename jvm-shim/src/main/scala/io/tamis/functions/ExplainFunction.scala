@@ -76,11 +76,16 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
         "files_pruned" -> this.number(c, "pruned_files")
       ) ++ why(c)
     }
-    val remembered = Some(scan.path("remembered_files").asLong).filter(_ > 0).map { files =>
+    val files = scan.path("remembered_files").asLong
+    val groups = scan.path("remembered_row_groups").asLong
+    val remembered = Option.when(files > 0 || groups > 0) {
+      val more = if (groups > 0) s"$groups row groups of other files" else ""
+      val which = Seq(if (files > 0) "these files" else "", more).filter(_.nonEmpty)
       head ++ Seq(
         "what" -> "remembered",
         "files_pruned" -> files,
-        "reason" -> "an earlier scan found no row that passes in these files"
+        "reason" ->
+          s"an earlier scan found no row that passes in ${which.mkString(" and in ")}"
       )
     }
     (Iterator(itself) ++ goals ++ conjuncts ++ remembered ++ runtime)

@@ -8,13 +8,14 @@ import io.tamis.wire.RememberedRequest
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.internal.SQLConf
 
-/** Returns what queries have learnt about files: each set of conjuncts, the files in which no row
-  * passes it, and what that has saved since. Waits until what the queries of this driver have
-  * learnt is stored.
+/** Returns what queries have learnt about files: each set of conjuncts, the number of files in
+  * which, or in some row groups of which, no row passes it, and what that has saved since. Waits
+  * until what the queries of this driver have learnt is stored.
   */
 object RememberedFunction extends StoredRows("tamis_remembered") {
   override def usage: String =
-    "tamis_remembered() - the predicates for which files without a matching row are remembered"
+    "tamis_remembered() - the predicates for which files and row groups without a matching row are " +
+      "remembered"
 
   override protected val noArgument: String =
     "set spark.tamis.cache.location to read another directory"

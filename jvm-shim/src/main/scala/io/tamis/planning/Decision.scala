@@ -66,6 +66,8 @@ final case class Timing(listing: Double, question: Double, planner: Option[Spent
   *   Spark would, and all other fields describe that
   * @param rememberedFiles
   *   how many files are not kept only because an earlier query found no row in them that passes
+  * @param rememberedRowGroups
+  *   the same of row groups of the other files
   */
 final case class Decision(
     kept: FileSelection,
@@ -78,9 +80,18 @@ final case class Decision(
     rowGroups: Option[Kept] = None,
     timing: Option[Timing] = None,
     observed: Option[Decision] = None,
-    rememberedFiles: Long = 0
+    rememberedFiles: Long = 0,
+    rememberedRowGroups: Long = 0
 ) {
   def isObserved: Boolean = observed.isDefined
+
+  /** What is left out only because an earlier query found no row in it that passes; None: nothing.
+    */
+  def rememberedText: Option[String] = {
+    val parts = Seq(rememberedFiles -> "files", rememberedRowGroups -> "row groups")
+    val texts = parts.collect { case (count, what) if count > 0 => s"$count $what" }
+    Option.when(texts.nonEmpty)(texts.mkString(" and "))
+  }
 
   def sizes: ScanSizes = ScanSizes.of(this)
   def filesText: String = sizes.files.text.mkString

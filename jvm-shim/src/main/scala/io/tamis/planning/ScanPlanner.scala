@@ -125,7 +125,8 @@ object ScanPlanner {
             table.purpose.implied,
           answer.rowGroups.map(g => Kept(g.kept.filter(_ => both.count == kept.count), g.total)),
           Some(Timing((listedAt - started) / 1e6, (answeredAt - listedAt) / 1e6, answer.spent)),
-          rememberedFiles = answer.rememberedFiles
+          rememberedFiles = answer.rememberedFiles,
+          rememberedRowGroups = answer.rowGroups.fold(0L)(_.remembered)
         )
         if (!observes) decided
         else asSparkWould(Reasons("OBSERVING")).copy(observed = Some(decided))

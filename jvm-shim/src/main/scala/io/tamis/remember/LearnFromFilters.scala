@@ -2,11 +2,11 @@ package io.tamis.remember
 
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.FileOptions
-import io.tamis.planning.Decision
 import io.tamis.remote.ExecutorJar
 import io.tamis.rules.goals.NeverFails
 import io.tamis.scan.{ParquetReader, TamisScan, TamisScanExec}
 import io.tamis.wire.ExpressionWriter
+import java.util.Locale
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -74,7 +74,7 @@ object LearnFromFilters extends ColumnarRule {
 
   /** The conjuncts in force; None if one of them has no key. */
   private def predicates(filter: FilterExec, scan: TamisScan): Option[PredicateSet] = {
-    val all = ofScan(scan.decision) ++ ExpressionWriter.conjuncts(filter.condition)
+    val all = ofScan(scan) ++ ExpressionWriter.conjuncts(filter.condition)
     val keys = PredicateKeys.of(scan.table, all)
     Option.when(all.nonEmpty && keys.forall(_.isDefined)) {
       val each = keys.flatten.zip(all).distinctBy(_._1)
@@ -86,13 +86,22 @@ object LearnFromFilters extends ColumnarRule {
     }
   }
 
-  /** The conjuncts by which the reader may skip row groups. One that is exact is true for every row
-    * of a file that is read whole, and so drops none of them. Of a file that is read in part, it is
-    * true for the row groups that are read.
+  /** The conjuncts by which the scan or its reader may skip rows of a file that it reads. One that
+    * is exact is true for every row of a file that is read whole, and so drops none of them. Of a
+    * file that is read in part, it is true for the row groups that are read. One over partition
+    * columns has one value for all rows of a file, so it is true for those that are not read as
+    * well.
     */
-  private def ofScan(decision: Decision): Seq[Expression] =
+  private def ofScan(scan: TamisScan): Seq[Expression] = {
+    val decision = scan.decision
+    val partitions =
+      scan.table.relation.partitionSchema.fieldNames.map(_.toLowerCase(Locale.ROOT)).toSet
+    def isOfDirectory(e: Expression) =
+      e.references.nonEmpty && e.references.forall(a => partitions(a.name.toLowerCase(Locale.ROOT)))
     if (decision.kept.ranges.isEmpty) decision.residual
-    else decision.conjuncts.map(_.expression)
+    else
+      decision.conjuncts.filterNot(c => c.isExact && isOfDirectory(c.expression)).map(_.expression)
+  }
 
   /** By reflection: the parameters of the constructor depend on the version of Spark. */
   private def learning(exec: BatchScanExec, scan: TamisScan, learner: Learner): SparkPlan =

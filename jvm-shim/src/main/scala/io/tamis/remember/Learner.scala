@@ -10,7 +10,8 @@ import org.apache.spark.SparkContext
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.datasources.FilePartition
 
-/** Learns from one scan in which of its files no row passes the filter directly above it.
+/** Learns from one scan in which of its files and row groups no row passes the filter directly
+  * above it.
   *
   * @param files
   *   the table, on the driver only
@@ -32,7 +33,7 @@ final class Learner private (
 
   /** Milliseconds since 1970 before the first file is read. */
   @transient val started: Long = System.currentTimeMillis()
-  @transient private var reported = new BitSet
+  @transient private var reported = Learnt.nothing
 
   // ---- in tasks ----
 
@@ -41,24 +42,48 @@ final class Learner private (
   /** Called by generated code. */
   def observed(): TaskHits = hits().observe()
 
-  private[remember] def ended(partition: Int, file: Int, isHit: Boolean): Unit =
-    outcomes.add(partition -> PartitionOutcome.of(file, isHit))
+  private[remember] def noted(partition: Int, file: Int, outcome: SplitOutcome): Unit =
+    outcomes.add(partition -> PartitionOutcome.of(file, outcome))
 
   // ---- on the driver ----
 
-  /** The ordinals, in the listing, of the files in which no row passes; those of earlier calls are
-    * left out.
-    */
-  private[remember] def take(): BitSet = synchronized {
-    val found = new BitSet
-    val without = Splits.filesWithoutHit(partitions, outcomes.value)
-    if (without.nonEmpty)
-      decision.kept.foreach(i => if (without(decision.kept.listing.files.uri(i))) found.set(i))
-    val isNew = found.clone().asInstanceOf[BitSet]
-    isNew.andNot(reported)
-    reported = found
-    isNew
+  /** What has been learnt since the last call. */
+  private[remember] def take(): Learnt = synchronized {
+    val (files, rows) = (new BitSet, Map.newBuilder[Int, RowRanges])
+    val found = Splits.withoutHit(partitions, outcomes.value)
+    if (found.nonEmpty) decision.kept.foreach { i =>
+      found.get(decision.kept.listing.files.uri(i)).foreach {
+        case WholeFile      => files.set(i)
+        case SomeRows(some) => rows += i -> some
+      }
+    }
+    val all = Learnt(files, rows.result())
+    val since = all.without(reported)
+    reported = all
+    since
   }
+}
+
+/** What a scan has learnt about the files of its listing, by ordinal.
+  *
+  * @param files
+  *   those in which no row passes
+  * @param rows
+  *   rows of other files, of which none passes
+  */
+private[remember] final case class Learnt(files: BitSet, rows: Map[Int, RowRanges]) {
+  def isEmpty: Boolean = files.isEmpty && rows.isEmpty
+
+  /** What is not part of what was known before. */
+  def without(before: Learnt): Learnt = {
+    val left = files.clone().asInstanceOf[BitSet]
+    left.andNot(before.files)
+    Learnt(left, rows.filterNot { case (i, some) => before.rows.get(i).contains(some) })
+  }
+}
+
+private object Learnt {
+  val nothing: Learnt = Learnt(new BitSet, Map.empty)
 }
 
 object Learner {
@@ -88,21 +113,60 @@ private object Splits {
     )(files)
   }
 
-  /** The URL-encoded URIs of the files whose splits were all read to their end, with no hit. The
-    * splits of a file together hold all rows that can pass: statistics rule out the others.
-    */
-  def filesWithoutHit(
+  /** By URL-encoded URI: the files, and the rows of files, of which no row passes. */
+  def withoutHit(
       partitions: Seq[FilePartition],
       outcomes: Map[Int, PartitionOutcome]
-  ): Set[String] = {
-    val (read, others) = (mutable.HashSet.empty[String], mutable.HashSet.empty[String])
+  ): Map[String, WithoutHit] = {
+    val byFile = mutable.HashMap.empty[String, FileOutcome]
     partitions.foreach { partition =>
       val outcome = outcomes.get(partition.index)
       partition.files.indices.foreach { i =>
-        val isWithoutHit = outcome.exists(o => o.ended.get(i) && !o.hit.get(i))
-        (if (isWithoutHit) read else others) += partition.files(i).urlEncodedPath
+        val file = byFile.getOrElseUpdate(partition.files(i).urlEncodedPath, new FileOutcome)
+        outcome match {
+          case None    => file.isEnded = false
+          case Some(o) => file.add(o.ended.get(i), o.hit.get(i), o.rows.get(i))
+        }
       }
     }
-    (read --= others).toSet
+    byFile.iterator.flatMap { case (uri, file) => file.withoutHit.map(uri -> _) }.toMap
   }
+}
+
+/** In which part of a file no row passes. */
+private sealed trait WithoutHit
+private case object WholeFile extends WithoutHit
+private final case class SomeRows(rows: RowRanges) extends WithoutHit
+
+/** What is known of the splits of a file so far.
+  *
+  * The splits of a file together hold all rows that can pass: statistics, and what was learnt about
+  * conjuncts of the scan before, rule out the others. So if all splits were read to their end, a
+  * row that passes lies in a row group with a hit. Otherwise only row groups that were read are
+  * known.
+  */
+private final class FileOutcome {
+  var isEnded: Boolean = true
+  private var isHit = false
+  private var areHitsKnown = true
+  private var rows: Option[SplitRows] = None
+
+  def add(ended: Boolean, hit: Boolean, some: Option[SplitRows]): Unit = {
+    isEnded &&= ended
+    isHit ||= hit
+    // the row groups of an attempt that was stopped are not all row groups with a hit
+    areHitsKnown &&= !hit || some.exists(_.isWhole)
+    rows = (rows ++ some).reduceOption(_ or _)
+  }
+
+  def withoutHit: Option[WithoutHit] =
+    if (isEnded && !isHit) Some(WholeFile)
+    else
+      rows
+        .map { r =>
+          if (isEnded && areHitsKnown) r.withHit.others(r.lastRow)
+          else r.withoutHit.without(r.withHit)
+        }
+        .filterNot(_.isEmpty)
+        .map(SomeRows)
 }

@@ -5,8 +5,7 @@ import io.tamis.conf.TamisConf
 import io.tamis.listing.Snapshots
 import io.tamis.planning.{AnswerMemo, Question}
 import io.tamis.report.{QueryListener, SparkEvents}
-import io.tamis.wire.{LearntRequest, Messages}
-import java.util.BitSet
+import io.tamis.wire.{LearntRequest, Messages, RowsOfFiles}
 import java.util.concurrent.TimeoutException
 
 import scala.util.Try
@@ -26,10 +25,10 @@ final class LearntFiles private () extends QueryListener with AdaptiveSparkPlanH
     if (Try(TamisConf.rememberEnabled(conf)).getOrElse(false))
       LearntFiles.quietly {
         learners(ran.executedPlan).distinct.foreach { learner =>
-          val files = learner.take()
-          if (!files.isEmpty)
+          val learnt = learner.take()
+          if (!learnt.isEmpty)
             LearntFiles.sending.add {
-              LearntFiles.quietly(ran.sparkSession.withActive(LearntFiles.send(learner, files)))
+              LearntFiles.quietly(ran.sparkSession.withActive(LearntFiles.send(learner, learnt)))
             }
         }
       }
@@ -62,7 +61,7 @@ object LearntFiles {
     } catch { case _: TimeoutException => } // other listeners of a busy driver
   }
 
-  private def send(learner: Learner, files: BitSet): Unit =
+  private def send(learner: Learner, learnt: Learnt): Unit =
     SidecarSupervisor.current.filter(_.isAlive).foreach { sidecar =>
       val listing = learner.decision.kept.listing
       Snapshots.ensure(listing, SidecarSupervisor.privateDirectory)
@@ -71,12 +70,23 @@ object LearntFiles {
         learner.predicates.reading,
         learner.predicates.keys,
         learner.predicates.sql,
-        Messages.keptDocument(files, listing.size),
+        Messages.keptDocument(learnt.files, listing.size),
+        RowsOfFiles.of(ranges(learnt)),
         learner.started
       )
       request.read(sidecar.planner.learn(request.toJson))
       AnswerMemo.forget() // answers so far do without
     }
+
+  /** File, start and stop, at most `MostRanges`. */
+  private def ranges(learnt: Learnt): Seq[(Int, Long, Long)] =
+    learnt.rows.toSeq
+      .sortBy(_._1)
+      .flatMap { case (file, rows) => rows.pairs.map { case (start, stop) => (file, start, stop) } }
+      .take(MostRanges)
+
+  /** Larger notes would delay planning. */
+  private val MostRanges = 1 << 16
 
   private def quietly(act: => Unit): Unit =
     AnyFailure.warned(

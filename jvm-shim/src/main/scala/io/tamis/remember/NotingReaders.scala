@@ -6,8 +6,8 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, Par
 import org.apache.spark.sql.execution.datasources.FilePartition
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
-/** The readers of a scan, which also note the files that were read to their end, and whether a row
-  * of them passed the filter.
+/** The readers of a scan, which also note the files and row groups that were read to their end, and
+  * whether a row of them passed the filter.
   */
 private[tamis] final class NotingReaders(native: PartitionReaderFactory, learner: Learner)
     extends PartitionReaderFactory {
@@ -31,7 +31,8 @@ private[tamis] final class NotingReaders(native: PartitionReaderFactory, learner
 /** Reads the files of a partition one after the other, each with a reader of Spark's.
   *
   * A file counts only if its reader was asked for rows until it had none: the consumer has then
-  * taken every row before, which a LIMIT, a join that ends early, or an error would prevent.
+  * taken every row before, which a LIMIT, a join that ends early, or an error would prevent. The
+  * same holds for a row group if the reader was asked for rows until it returned those of another.
   */
 private final class NotingReader[T](
     partition: FilePartition,
@@ -41,31 +42,42 @@ private final class NotingReader[T](
   private val hits = learner.hits()
   private var file = -1
   private var current: Option[PartitionReader[T]] = None
-  private var isCertain = false
+  private var progress: SplitProgress = _ // of `current`
   private var isOpen = true
   hits.readerOpens()
 
   override def next(): Boolean = {
-    while (current.exists(!_.next())) endFile()
+    while (current.isDefined && !advances()) endFile()
     while (current.isEmpty && file + 1 < partition.files.length) {
       startFile()
-      if (!current.get.next()) endFile()
+      if (!advances()) endFile()
     }
     if (current.isEmpty) ends()
     current.nonEmpty
   }
 
+  private def advances(): Boolean = {
+    val reader = current.get
+    val hasRows = reader.next()
+    if (hasRows) progress.loaded(reader)
+    hasRows
+  }
+
   private def startFile(): Unit = {
     file += 1
-    current = Some(create(FilePartition(partition.index, Array(partition.files(file)))))
-    isCertain = hits.startFile()
+    val split = partition.files(file)
+    current = Some(create(FilePartition(partition.index, Array(split))))
+    val isWhole = split.start == 0 && split.length == split.fileSize
+    progress = new SplitProgress(hits, RowGroupPosition.of(_, isWhole))
   }
 
   private def endFile(): Unit = {
-    // certain from the first row on, and still at the end: no row of the file was missed
-    if (isCertain) hits.endFile().foreach(learner.ended(partition.index, file, _))
+    note(progress.ended())
     closeFile()
   }
+
+  private def note(outcome: Option[SplitOutcome]): Unit =
+    outcome.foreach(o => learner.noted(partition.index, file, o))
 
   private def closeFile(): Unit = {
     current.foreach(_.close())
@@ -78,7 +90,11 @@ private final class NotingReader[T](
   }
 
   override def get(): T = current.get.get()
-  override def close(): Unit = { closeFile(); ends() }
+  override def close(): Unit = {
+    if (current.isDefined) note(progress.stopped())
+    closeFile()
+    ends()
+  }
   override def currentMetricsValues(): Array[CustomTaskMetric] =
     current.fold(Array.empty[CustomTaskMetric])(_.currentMetricsValues())
 }

@@ -7,16 +7,60 @@ import scala.jdk.CollectionConverters._
 
 import org.apache.spark.util.AccumulatorV2
 
+/** What a task has found in a split of a file.
+  *
+  * @param isEnded
+  *   whether it was read to its end
+  * @param isHit
+  *   whether a row passed the filter. False also if that is not known of a split that was not read
+  *   to its end.
+  * @param rows
+  *   None: not known by row group
+  */
+final case class SplitOutcome(isEnded: Boolean, isHit: Boolean, rows: Option[SplitRows])
+
+/** The rows of the row groups of a split that were read to their end.
+  *
+  * @param isWhole
+  *   whether all rows that passed are in `withHit`, because the split was read to its end
+  * @param withHit
+  *   row groups in which a row passed
+  * @param withoutHit
+  *   row groups that were read, and in which no row passed
+  * @param lastRow
+  *   the end of the last row group of the split, as far as is known
+  */
+final case class SplitRows(
+    isWhole: Boolean,
+    withHit: RowRanges,
+    withoutHit: RowRanges,
+    lastRow: Long
+) {
+  def or(other: SplitRows): SplitRows = SplitRows(
+    isWhole || other.isWhole,
+    withHit or other.withHit,
+    withoutHit or other.withoutHit,
+    math.max(lastRow, other.lastRow)
+  )
+}
+
 /** What tasks that succeeded have found in the splits of one partition of a scan.
   *
   * @param ended
   *   the positions, in the partition, of the splits that were read to their end
   * @param hit
   *   those of them in which a row passed the filter
+  * @param rows
+  *   by position, what is known of row groups
   */
-final case class PartitionOutcome(ended: BitSet, hit: BitSet) {
-  def or(other: PartitionOutcome): PartitionOutcome =
-    PartitionOutcome(union(ended, other.ended), union(hit, other.hit))
+final case class PartitionOutcome(ended: BitSet, hit: BitSet, rows: Map[Int, SplitRows]) {
+  def or(other: PartitionOutcome): PartitionOutcome = PartitionOutcome(
+    union(ended, other.ended),
+    union(hit, other.hit),
+    other.rows.foldLeft(rows) { case (all, (position, r)) =>
+      all.updated(position, all.get(position).fold(r)(_ or r))
+    }
+  )
 
   private def union(a: BitSet, b: BitSet): BitSet = {
     val both = a.clone().asInstanceOf[BitSet]
@@ -26,11 +70,11 @@ final case class PartitionOutcome(ended: BitSet, hit: BitSet) {
 }
 
 object PartitionOutcome {
-  def of(position: Int, isHit: Boolean): PartitionOutcome = {
+  def of(position: Int, outcome: SplitOutcome): PartitionOutcome = {
     val (ended, hit) = (new BitSet, new BitSet)
-    ended.set(position)
-    if (isHit) hit.set(position)
-    PartitionOutcome(ended, hit)
+    ended.set(position, outcome.isEnded)
+    hit.set(position, outcome.isHit)
+    PartitionOutcome(ended, hit, outcome.rows.map(position -> _).toMap)
   }
 }
 

@@ -4,7 +4,8 @@ import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.spark.TaskContext
 
-/** Whether a row of the file that a task reads has passed the filter over the scan.
+/** Whether a row of the file, or of the row group, that a task reads has passed the filter over the
+  * scan.
   *
   * The readers of the scan and the node above the filter share one object per task. A task runs
   * them in turns: a reader is asked for its next rows only after all rows before have gone through
@@ -19,7 +20,7 @@ final class TaskHits private[remember] () {
   /** Called by the node above the filter for every row that passes. */
   def note(): Unit = isHit = true
 
-  /** Called by that node before its first row. Without it, no file counts as read without a hit: a
+  /** Called by that node before its first row. Without it, nothing counts as read without a hit: a
     * later rule may have removed the node from the plan.
     */
   private[remember] def observe(): TaskHits = { isObserved = true; this }
@@ -34,10 +35,10 @@ final class TaskHits private[remember] () {
   private[remember] def readerEnds(): Unit = open -= 1
 
   /** Whether what follows is certain. */
-  private[remember] def startFile(): Boolean = { isHit = false; isObserved && !isMixed }
+  private[remember] def start(): Boolean = { isHit = false; isObserved && !isMixed }
 
-  /** Whether a row has passed since the file was started; None: not known. */
-  private[remember] def endFile(): Option[Boolean] = Option.when(isObserved && !isMixed)(isHit)
+  /** Whether a row has passed since `start`; None: not known. */
+  private[remember] def end(): Option[Boolean] = Option.when(isObserved && !isMixed)(isHit)
 }
 
 object TaskHits {

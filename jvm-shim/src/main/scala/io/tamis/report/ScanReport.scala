@@ -58,6 +58,7 @@ object ScanReport {
       "timing" -> of(d.timing),
       "fallback_reason" -> scan.decision.fallbackReason,
       "remembered_files" -> d.rememberedFiles,
+      "remembered_row_groups" -> d.rememberedRowGroups,
       "implied" -> d.impliedSql,
       "goals" -> ScanFields.goals(scan),
       "runtime" -> scan.conditions,

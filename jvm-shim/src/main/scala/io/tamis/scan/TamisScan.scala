@@ -186,8 +186,8 @@ final class TamisScan(
   )
 
   private def remembered: Option[(String, String)] =
-    Some(decision.shown.rememberedFiles).filter(_ > 0).map { files =>
-      "Remembered" -> s"$files files left out, because an earlier query found no row in them"
+    decision.shown.rememberedText.map { what =>
+      "Remembered" -> s"$what left out, because an earlier query found no row in them"
     }
 
   private def goals: Option[(String, String)] = {

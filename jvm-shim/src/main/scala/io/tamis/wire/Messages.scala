@@ -192,13 +192,17 @@ final case class Spent(inAll: Double, opening: Double)
   *
   * @param kept
   *   row groups that are read, of `total`; None if not known for every file
+  * @param remembered
+  *   how many row groups are not read only because an earlier query found no row in them that
+  *   passes
   */
 final case class RowGroups(
     files: Array[Int],
     starts: Array[Long],
     lengths: Array[Long],
     kept: Option[Long],
-    total: Option[Long]
+    total: Option[Long],
+    remembered: Long = 0
 )
 
 /** A decision of the planner over the files of one listing.
@@ -392,7 +396,14 @@ object Messages {
       if (files(i) < 0 || !kept.get(files(i)) || starts(i) < after || lengths(i) <= 0)
         garbage(s"bytes ${starts(i)} + ${lengths(i)} of file ${files(i)}: invalid")
     }
-    RowGroups(files, starts, lengths, long(node, "kept"), long(node, "total"))
+    RowGroups(
+      files,
+      starts,
+      lengths,
+      long(node, "kept"),
+      long(node, "total"),
+      node.path("remembered").asLong(0)
+    )
   }
 
   private def outcome(node: JsonNode): Outcome = Outcome(

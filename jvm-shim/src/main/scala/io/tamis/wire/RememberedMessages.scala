@@ -1,5 +1,8 @@
 package io.tamis.wire
 
+import java.nio.{ByteBuffer, ByteOrder}
+import java.util.Base64
+
 import com.fasterxml.jackson.databind.node.ObjectNode
 
 /** How a scan finds what earlier queries have learnt about its files (tamis.wire.remembered).
@@ -11,10 +14,12 @@ import com.fasterxml.jackson.databind.node.ObjectNode
   */
 final case class RememberedKeys(reading: String, keys: Seq[Option[String]])
 
-/** Files in which no row passes these conjuncts together.
+/** Files, and rows of other files, of which none passes these conjuncts together.
   *
   * @param files
   *   the files of the snapshot
+  * @param rows
+  *   the rows of other files
   * @param started
   *   milliseconds since 1970 before the first of them was read
   */
@@ -24,11 +29,42 @@ final case class LearntRequest(
     keys: Seq[String],
     sql: Seq[String],
     files: ObjectNode,
+    rows: RowsOfFiles,
     started: Long
 ) extends Request[Unit] {
   override private[wire] def fields: Seq[(String, Any)] =
     Json.fields(this).filterNot(_._1 == "of") ++ Json.fields(of)
   override def read(answer: String): Unit = Messages.acknowledged(answer, id)
+}
+
+/** Half-open ranges of the rows of files, which are numbered from 0 in each file, in base64.
+  *
+  * @param files
+  *   ordinals in the snapshot, int32
+  * @param starts
+  *   int64
+  * @param stops
+  *   int64
+  */
+final case class RowsOfFiles(files: String, starts: String, stops: String)
+
+object RowsOfFiles {
+
+  /** Of file, start and stop. */
+  def of(ranges: Seq[(Int, Long, Long)]): RowsOfFiles = {
+    val files = buffer(ranges.size * Integer.BYTES)
+    ranges.foreach(r => files.putInt(r._1))
+    def longs(of: ((Int, Long, Long)) => Long): String = {
+      val out = buffer(ranges.size * java.lang.Long.BYTES)
+      ranges.foreach(r => out.putLong(of(r)))
+      text(out)
+    }
+    RowsOfFiles(text(files), longs(_._2), longs(_._3))
+  }
+
+  private def buffer(bytes: Int): ByteBuffer =
+    ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN)
+  private def text(buffer: ByteBuffer): String = Base64.getEncoder.encodeToString(buffer.array)
 }
 
 /** The files of a request, and the store of what is learnt about them.

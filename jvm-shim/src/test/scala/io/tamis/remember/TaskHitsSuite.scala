@@ -10,37 +10,37 @@ class TaskHitsSuite extends munit.FunSuite {
 
   test("a row that passes belongs to the file that is read") {
     val hits = observed()
-    assert(hits.startFile())
+    assert(hits.start())
     hits.note()
-    assertEquals(hits.endFile(), Some(true))
-    assert(hits.startFile())
-    assertEquals(hits.endFile(), Some(false))
+    assertEquals(hits.end(), Some(true))
+    assert(hits.start())
+    assertEquals(hits.end(), Some(false))
   }
 
   test("without the node above the filter nothing is certain") {
     val hits = new TaskHits
     hits.readerOpens()
-    assert(!hits.startFile())
-    assertEquals(hits.endFile(), None)
+    assert(!hits.start())
+    assertEquals(hits.end(), None)
   }
 
   test("nothing is certain any more once two readers were open at a time") {
     val hits = observed()
-    assert(hits.startFile())
+    assert(hits.start())
     hits.readerOpens()
-    assertEquals(hits.endFile(), None)
+    assertEquals(hits.end(), None)
     hits.readerEnds()
     hits.readerEnds()
     hits.readerOpens()
-    assert(!hits.startFile())
+    assert(!hits.start())
   }
 
   test("readers that follow each other are certain") {
     val hits = observed()
     hits.readerEnds()
     hits.readerOpens()
-    assert(hits.startFile())
-    assertEquals(hits.endFile(), Some(false))
+    assert(hits.start())
+    assertEquals(hits.end(), Some(false))
   }
 
   test("outside of a task, the node and the readers do not meet") {

@@ -1,0 +1,105 @@
+package io.tamis.remember
+
+import java.lang.reflect.{Field, Modifier}
+
+import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
+
+import org.apache.hadoop.mapreduce.RecordReader
+import org.apache.parquet.Version
+import org.apache.parquet.hadoop.ParquetFileReader
+import org.apache.parquet.hadoop.metadata.BlockMetaData
+import org.apache.spark.sql.connector.read.PartitionReader
+
+/** The row group whose rows a reader of Spark's returns. */
+private[remember] trait RowGroupPosition {
+
+  /** The number of the row group among those that are read; -1 before the first. */
+  def current: Int
+
+  /** The rows of a row group: start and stop in the file. None: unknown. */
+  def rows(group: Int): Option[(Long, Long)]
+
+  /** The end of the last row group that the footer lists. A reader may have skipped it. */
+  def lastRow: Long
+}
+
+/** The position of parquet-mr's reader.
+  *
+  * Spark's readers, vectorized or row by row, load one row group after the other with parquet-mr's
+  * ParquetFileReader, and never return rows of two row groups in one batch. Its field
+  * `currentBlock` is the number of row groups that it has loaded or skipped. A reader loads a row
+  * group when it is asked for a row and has none left, so the last of them is the one whose rows it
+  * returns. Checked in parquet-hadoop 1.15 to 1.17 and Spark 4.0 to 4.3.
+  */
+private final class PositionInFile(reader: ParquetFileReader, loaded: Field)
+    extends RowGroupPosition {
+  private val groups = reader.getRowGroups
+
+  override def current: Int = loaded.getInt(reader) - 1
+
+  override def rows(group: Int): Option[(Long, Long)] =
+    Option.when(group >= 0 && group < groups.size)(rowsOf(groups.get(group))).filter(_._1 >= 0)
+
+  override def lastRow: Long = reader.getFooter.getBlocks.asScala.map(rowsOf(_)._2).max
+
+  private def rowsOf(group: BlockMetaData): (Long, Long) =
+    (group.getRowIndexOffset, group.getRowIndexOffset + group.getRowCount)
+}
+
+private[remember] object RowGroupPosition {
+
+  /** None if the reader is of another kind, or if a whole file has no more than one row group. */
+  def of(reader: AnyRef, isWholeFile: Boolean): Option[RowGroupPosition] =
+    try
+      for {
+        field <- loaded
+        inner <- inside(reader, Deepest)
+        if !isWholeFile || inner.getFooter.getBlocks.size > 1
+      } yield new PositionInFile(inner, field)
+    catch { case NonFatal(_) => None } // classes of another version: only whole files are learnt
+
+  private val Checked = Seq("1.15.", "1.16.", "1.17.")
+
+  private val loaded: Option[Field] =
+    try
+      Option.when(Checked.exists(Version.VERSION_NUMBER.startsWith)) {
+        val field = classOf[ParquetFileReader].getDeclaredField("currentBlock")
+        field.setAccessible(true)
+        field
+      }
+    catch { case NonFatal(_) => None }
+
+  /** Readers wrap readers; this many at most. */
+  private val Deepest = 8
+
+  private def inside(reader: AnyRef, depth: Int): Option[ParquetFileReader] = reader match {
+    case found: ParquetFileReader => Some(found)
+    case null                     => None
+    case _ if depth == 0          => None
+    case other                    =>
+      fields.get(other.getClass).iterator.flatMap(f => inside(f.get(other), depth - 1)).nextOption()
+  }
+
+  /** The fields of a class that hold readers. */
+  private val fields = new ClassValue[Seq[Field]] {
+    override protected def computeValue(of: Class[_]): Seq[Field] = {
+      val all = Iterator.iterate[Class[_]](of)(_.getSuperclass).takeWhile(_ != null)
+      val found = all.flatMap(_.getDeclaredFields).filter { f =>
+        !Modifier.isStatic(f.getModifiers) && isReader(f.getType)
+      }
+      found.map { f => f.setAccessible(true); f }.toSeq
+    }
+  }
+
+  private def isReader(t: Class[_]): Boolean =
+    classOf[PartitionReader[_]].isAssignableFrom(t) || classOf[RecordReader[_, _]]
+      .isAssignableFrom(t) || t == classOf[ParquetFileReader] || Inner(t.getName)
+
+  /** Classes that are private to their packages. */
+  private val Inner = Set(
+    "org.apache.parquet.hadoop.InternalParquetRecordReader",
+    "org.apache.spark.sql.execution.datasources.parquet." +
+      "SpecificParquetRecordReaderBase$ParquetRowGroupReader"
+  )
+}

@@ -1,0 +1,214 @@
+"""Requests of the shim about what scans have learnt, and the plans that follow."""
+
+from __future__ import annotations
+
+import base64
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tamis.serve.process.handler import Handler
+from tamis.wire.messages import VERSION
+from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
+
+GROUP, GROUPS = 10, 4
+#: A conjunct that tamis does not understand.
+OPAQUE = {"n": "opaque", "s": "f(a)", "c": [["a"]]}
+
+Rows = Sequence[tuple[int, int, int]]
+
+
+class Table:
+    """Two files of four row groups, with an index, and the store of a test."""
+
+    def __init__(self, folder: Path) -> None:
+        self.root = folder / "t"
+        self.root.mkdir()
+        for number in range(2):
+            self.write(number)
+        self.index = LocalIndex(self.root, spark_schema(a="long"), folder / "scratch")
+        self.index.build()
+        self.started = int(time.time() * 1000) + 5_000  # what was written before is settled
+        self.requests = 0
+
+    def write(self, number: int, first: int = 0) -> None:
+        values = pa.table({"a": range(first, first + GROUP * GROUPS)})
+        pq.write_table(values, self.root / f"{number}.parquet", row_group_size=GROUP)
+
+    def ask(self, method: str, **more: Any) -> dict[str, Any]:
+        folder = self.root.parent
+        fingerprint, files = write_snapshot(self.root, folder / "snapshot")
+        self.requests += 1
+        request = {
+            "version": VERSION,
+            "id": f"q{self.requests}",
+            "snapshot": {
+                "fingerprint": fingerprint,
+                "directory": str(folder / "snapshot"),
+                "files": files,
+            },
+            "cache_directory": str(folder / "cache"),
+            **more,
+        }
+        answer = getattr(Handler(), method)(msgspec.json.encode(request).decode())
+        return dict(json.loads(answer))
+
+    def learn(
+        self,
+        rows: Rows | dict[str, str],
+        files: Sequence[int] = (),
+        keys: Sequence[str] = ("k",),
+        **more: Any,
+    ) -> dict[str, Any]:
+        return self.ask(
+            "learn",
+            **{
+                "table": "t",
+                "reading": "r",
+                "keys": list(keys),
+                "sql": list(keys),
+                "files": {"form": "ranges", "data": [[i, i + 1] for i in files]},
+                "rows": rows if isinstance(rows, dict) else packed(rows),
+                "started": self.started,
+                "max_bytes": 1 << 20,
+                **more,
+            },
+        )
+
+    def groups(self, keys: Sequence[str] = ("k",), **more: Any) -> list[list[int]]:
+        """Return the row groups of each file that a plan reads."""
+        answer = self.ask(
+            "plan",
+            **{
+                "table": {"roots": [uri_of(self.root)]},
+                "conjuncts": [OPAQUE] * len(keys),
+                "row_groups": True,
+                "remembered": {"reading": "r", "keys": list(keys)},
+                **more,
+            },
+        )
+        assert "error" not in answer, answer
+        return read_groups(answer, self.root)
+
+
+def packed(rows: Rows) -> dict[str, str]:
+    columns = np.array(rows, np.int64).reshape(-1, 3).T
+    kinds = {"files": "<i4", "starts": "<i8", "stops": "<i8"}
+    return {
+        name: base64.b64encode(column.astype(kind).tobytes()).decode()
+        for (name, kind), column in zip(kinds.items(), columns, strict=True)
+    }
+
+
+def read_groups(answer: dict[str, Any], root: Path) -> list[list[int]]:
+    """Return the row groups of each file whose midpoints are in the ranges of an answer."""
+    kept = {"all": [0, 1], "none": []}.get(answer["kept"]["form"])
+    if kept is None:
+        kept = [i for a, b in answer["kept"]["data"] for i in range(a, b)]
+    found = [[*range(GROUPS)] if i in kept else [] for i in range(2)]
+    ranges = answer["row_groups"]
+    if ranges is None:
+        return found
+    files, starts, lengths = (
+        np.frombuffer(base64.b64decode(ranges[name]), kind)
+        for name, kind in (("files", "<i4"), ("starts", "<i8"), ("lengths", "<i8"))
+    )
+    for i in set(files.tolist()):
+        footer = pq.read_metadata(root / f"{i}.parquet")
+        here = files == i
+        found[i] = [
+            g
+            for g in range(GROUPS)
+            if any(
+                a <= middle(footer.row_group(g)) < a + n
+                for a, n in zip(starts[here], lengths[here], strict=True)
+            )
+        ]
+    return found
+
+
+def middle(group: pq.RowGroupMetaData) -> int:
+    chunk = group.column(0)
+    first = chunk.data_page_offset
+    if chunk.has_dictionary_page:
+        first = min(first, chunk.dictionary_page_offset)
+    return int(first + chunk.total_compressed_size // 2)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> Table:
+    return Table(tmp_path)
+
+
+EVERY = [*range(GROUPS)]
+
+
+def test_learnt_rows_leave_out_row_groups(table: Table) -> None:
+    assert table.groups() == [EVERY, EVERY]
+    table.learn([(0, 0, 20), (0, 25, 40), (1, 10, 20)])
+    assert table.groups() == [[2], [0, 2, 3]]
+    assert table.groups(["other", "k"]) == [[2], [0, 2, 3]]
+    assert table.groups(["other"]) == [EVERY, EVERY]
+    assert table.groups(row_groups=False) == [EVERY, EVERY]
+    # together with the rest of the file, and with another set of conjuncts
+    table.learn([(0, 20, 25)], files=[1])
+    assert table.groups() == [[], []]
+    assert table.groups(["other", "k"], remembered=None) == [EVERY, EVERY]
+
+
+def test_each_note_counts_what_it_left_out_of_a_scan(table: Table) -> None:
+    table.learn([(0, 0, 20)], files=[1])
+    table.learn([(0, 10, 30)], keys=["k", "l"])
+    assert table.groups(["k", "l"]) == [[3], []]
+    answer = table.ask("remembered", directory=str(table.root.parent))
+    file = table.root.parent / f"{answer['id']}.remembered.arrow"
+    notes = {
+        len(each["predicates"]): each for each in pa.ipc.open_file(file).read_all().to_pylist()
+    }
+    assert (notes[1]["files"], notes[1]["partial_files"], notes[2]["partial_files"]) == (1, 1, 1)
+    assert [notes[n]["scans"] for n in (1, 2)] == [1, 1]
+    assert notes[1]["skipped_files"] == 1
+    assert sum(notes[n]["skipped_row_groups"] for n in (1, 2)) == 3
+    assert all(each["skipped_bytes"] > 0 for each in notes.values())
+
+
+def test_rows_of_a_file_that_changed_are_not_used(table: Table) -> None:
+    table.learn([(0, 0, 20)])
+    time.sleep(0.01)
+    table.write(0, first=1_000)
+    table.index.refresh()
+    assert table.groups() == [EVERY, EVERY]
+
+
+def test_rows_of_a_file_that_may_have_been_replaced_are_not_learnt(table: Table) -> None:
+    table.learn([(0, 0, 20), (1, 0, 20)], started=1_000)
+    assert table.groups() == [EVERY, EVERY]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        {"files": "AA=="},
+        {"files": packed([(0, 1, 2)])["files"]},
+        packed([(2, 0, 10)]),
+        packed([(-1, 0, 10)]),
+        {"files": "?"},
+        packed([(0, 0, 10)]) | {"stops": ""},
+    ],
+)
+def test_rows_that_do_not_fit_the_listing_are_a_failure(table: Table, rows: dict[str, str]) -> None:
+    assert "error" in table.learn(rows)
+    assert table.groups() == [EVERY, EVERY]
+
+
+def test_without_an_index_files_are_read_whole(table: Table) -> None:
+    table.learn([(0, 0, 20)])
+    assert table.groups(index={"enabled": False}) == [EVERY, EVERY]
