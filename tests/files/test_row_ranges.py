@@ -39,6 +39,10 @@ def test_ranges_hold_the_rows_of_their_parts_and_cover_what_is_within(
     ranges = row_ranges(parts)
     found = [*zip(*(each.tolist() for each in ranges.arrays()), strict=True)]
     assert rows_of(found) == rows_of(parts)
+    left = ranges.without(row_ranges(others)).arrays()
+    assert rows_of(zip(*(each.tolist() for each in left), strict=True)) == (
+        rows_of(parts) - rows_of(others)
+    )
     assert found == sorted(found)
     for (file, _, stop), (after, start, _) in pairwise(found):
         assert (file, stop) < (after, start)  # they do not touch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -47,9 +48,10 @@ def write_log(spark: SparkSession, path: str) -> str:
 
 
 def age(path: str) -> None:
-    """Let files become old enough: what was written a moment ago may be replaced unnoticed."""
-    del path
-    time.sleep(0.15)
+    """Let files be old enough: what was written a moment ago may be replaced unnoticed."""
+    for file in Path(path).rglob("*.parquet"):
+        written = file.stat().st_mtime - 10
+        os.utime(file, (written, written))
 
 
 NEEDLE = "text LIKE '%NEEDLE%'"
@@ -330,8 +332,6 @@ def test_nested_fields_and_odd_names(
 def test_files_that_are_too_young_are_not_learnt(
     spark: SparkSession, log: str, learnt: Learnt
 ) -> None:
-    import os
-
     now = time.time() + 60
     for file in Path(log).glob("*.parquet"):
         os.utime(file, (now, now))
@@ -376,7 +376,7 @@ def test_damaged_notes_are_no_notes(
 ) -> None:
     rows(spark.sql(sql_of(log, NEEDLE)))
     learnt()
-    (note,) = (tmp_path / "cache" / "remembered-1").glob("*.note")
+    (note,) = (tmp_path / "cache" / "remembered-2").glob("*.note")
     note.write_bytes(note.read_bytes()[:-5])
     rows(spark.sql(sql_of(log, "text LIKE '%absent%'")))
     assert len(spark.sql(sql_of(log, NEEDLE)).collect()) == 2

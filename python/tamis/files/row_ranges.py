@@ -45,11 +45,7 @@ class RowRanges:
         base = files[valid].astype(np.int64) * _SPAN
         first, end = base + starts[valid], base + stops[valid]
         order = np.argsort(first, kind="stable")
-        first, end = first[order], np.maximum.accumulate(end[order])
-        opens = np.ones(len(first), np.bool_)
-        opens[1:] = first[1:] > end[:-1]
-        closes = np.append(opens[1:], True) if len(opens) else opens
-        return RowRanges(first[opens], end[closes])
+        return _joined(first[order], np.maximum.accumulate(end[order]))
 
     def __len__(self) -> int:
         return len(self._starts)
@@ -59,6 +55,18 @@ class RowRanges:
         files = self._starts // _SPAN
         base = files * _SPAN
         return files, self._starts - base, self._stops - base
+
+    def without(self, other: RowRanges) -> RowRanges:
+        """Return the rows that are not in the other ranges."""
+        edges = np.unique(np.concatenate([self._starts, self._stops, other._starts, other._stops]))
+        # between two edges, all rows are in the same ranges
+        left = self._holds(edges[:-1]) & ~other._holds(edges[:-1])
+        return _joined(edges[:-1][left], edges[1:][left])
+
+    def _holds(self, numbers: Numbers) -> Flags:
+        started = np.searchsorted(self._starts, numbers, side="right")
+        flags: Flags = started > np.searchsorted(self._stops, numbers, side="right")
+        return flags
 
     def cover(self, files: npt.NDArray[np.integer[Any]], starts: Numbers, stops: Numbers) -> Flags:
         """Return for each of these ranges, which has rows, whether all of its rows are here."""
@@ -71,3 +79,11 @@ class RowRanges:
         # last row; a range of an earlier file ends before `base`.
         covered &= (place >= 0) & (self._stops[place] >= base + np.where(covered, stops, 0))
         return covered
+
+
+def _joined(starts: Numbers, stops: Numbers) -> RowRanges:
+    """Join ranges that touch. Starts and stops ascend."""
+    opens = np.ones(len(starts), np.bool_)
+    opens[1:] = starts[1:] > stops[:-1]
+    closes = np.append(opens[1:], True) if len(opens) else opens
+    return RowRanges(starts[opens], stops[closes])

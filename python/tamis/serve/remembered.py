@@ -38,7 +38,12 @@ from tamis.serve.scans.arrow_export import written
 from tamis.tables.parquet import listed_files
 from tamis.wire.kept import decode_kept, decode_rows
 from tamis.wire.messages import PlanRequest, Written, write_answer
-from tamis.wire.remembered import LearntAnswer, read_learnt_request, read_remembered_request
+from tamis.wire.remembered import (
+    LearntAnswer,
+    LearntRequest,
+    read_learnt_request,
+    read_remembered_request,
+)
 from tamis.wire.scans import ScanRequest, Snapshot
 
 __all__ = ["RememberedRows", "learn", "remembered_files", "without_remembered", "write_remembered"]
@@ -59,15 +64,8 @@ def learn(text: str) -> str:
     store = store_in(request.cache_directory)
     count = request.snapshot.files
     if store is not None and request.keys and count <= _MOST_FILES:
-        flags = decode_kept(request.files, count)
-        # What was read from a file that may have been replaced since is not about this file.
-        is_settled = settled(listed_files(request.snapshot), request.started)
         names = _identities(request.snapshot)
-        whole = names.filter(pa.array(flags & is_settled)).drop_null()
-        files, starts, stops = decode_rows(request.rows, count)
-        of_settled = is_settled[files]
-        ranges = RowRanges.of(files[of_settled], starts[of_settled], stops[of_settled])
-        partial = PartialFiles.of(names, ranges)
+        whole, partial = _unknown(request, store, names)
         if len(whole) or partial.num_files:
             note = Note(
                 request.reading,
@@ -80,6 +78,26 @@ def learn(text: str) -> str:
             )
             store.add(note, request.max_bytes)
     return write_answer(LearntAnswer(request.id))
+
+
+def _unknown(
+    request: LearntRequest, store: Store, names: pa.Array
+) -> tuple[pa.Array, PartialFiles]:
+    """Return the names of the files, and the rows of others, that no note rules out yet."""
+    count = request.snapshot.files
+    # What was read from a file that may have been replaced since is not about this file.
+    is_settled = settled(listed_files(request.snapshot), request.started)
+    flags = decode_kept(request.files, count) & is_settled
+    files, starts, stops = decode_rows(request.rows, count)
+    chosen = is_settled[files]
+    ranges = RowRanges.of(files[chosen], starts[chosen], stops[chosen])
+    for note in store.about(request.reading, request.keys):
+        # what is known for some of the conjuncts is known for all of them
+        flags &= ~store.without_hit(note, names)
+        known = store.rows_without_hit(note, names)
+        if known is not None:
+            ranges = ranges.without(known)
+    return names.filter(pa.array(flags)).drop_null(), PartialFiles.of(names, ranges)
 
 
 def without_remembered(request: ScanRequest, decision: ScanDecision) -> Flags | None:
