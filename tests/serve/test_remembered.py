@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tamis.remembered.notes import read_note
 from tamis.serve.process.handler import Handler
 from tamis.wire.messages import VERSION
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
@@ -178,6 +179,30 @@ def test_each_note_counts_what_it_left_out_of_a_scan(table: Table) -> None:
     assert notes[1]["skipped_files"] == 1
     assert sum(notes[n]["skipped_row_groups"] for n in (1, 2)) == 3
     assert all(each["skipped_bytes"] > 0 for each in notes.values())
+
+
+def test_what_is_known_for_fewer_conjuncts_is_not_stored_again(table: Table) -> None:
+    table.learn([(0, 0, 20)], files=[1])
+    table.learn([(0, 0, 20)], files=[1], keys=["k", "l"])
+    (path,) = (table.root.parent / "cache" / "remembered-2").glob("*.note")
+    table.learn([(0, 0, 30)], files=[1], keys=["k", "l"])
+    (more,) = [
+        each
+        for each in (table.root.parent / "cache" / "remembered-2").glob("*.note")
+        if each != path
+    ]
+    note = read_note(more.read_bytes())
+    assert note is not None
+    assert note.num_files == 0
+    assert [
+        np.frombuffer(each, "<i8").tolist() for each in (note.partial.starts, note.partial.stops)
+    ] == [
+        [20],
+        [30],
+    ]
+    # the fewer conjuncts are learnt later
+    table.learn([(0, 20, 30)])
+    assert table.groups() == [[3], []]
 
 
 def test_rows_of_a_file_that_changed_are_not_used(table: Table) -> None:
