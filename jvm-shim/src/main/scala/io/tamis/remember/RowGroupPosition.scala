@@ -35,13 +35,13 @@ private[remember] trait RowGroupPosition {
 private final class PositionInFile(reader: ParquetFileReader, loaded: Field)
     extends RowGroupPosition {
   private val groups = reader.getRowGroups
+  override val lastRow: Long =
+    reader.getFooter.getBlocks.asScala.map(rowsOf(_)._2).maxOption.getOrElse(0L)
 
   override def current: Int = loaded.getInt(reader) - 1
 
   override def rows(group: Int): Option[(Long, Long)] =
     Option.when(group >= 0 && group < groups.size)(rowsOf(groups.get(group))).filter(_._1 >= 0)
-
-  override def lastRow: Long = reader.getFooter.getBlocks.asScala.map(rowsOf(_)._2).max
 
   private def rowsOf(group: BlockMetaData): (Long, Long) =
     (group.getRowIndexOffset, group.getRowIndexOffset + group.getRowCount)
@@ -57,10 +57,11 @@ private[remember] object RowGroupPosition {
         inner <- inside(reader, Deepest)
         if !isWholeFile || inner.getFooter.getBlocks.size > 1
       } yield new PositionInFile(inner, field)
-    catch { case NonFatal(_) => None } // classes of another version: only whole files are learnt
+    catch { case NonFatal(_) | (_: LinkageError) => None } // classes of another version
 
   private val Checked = Seq("1.15.", "1.16.", "1.17.")
 
+  /** None: another version, so that only whole files are learnt. */
   private val loaded: Option[Field] =
     try
       Option.when(Checked.exists(Version.VERSION_NUMBER.startsWith)) {
@@ -68,7 +69,7 @@ private[remember] object RowGroupPosition {
         field.setAccessible(true)
         field
       }
-    catch { case NonFatal(_) => None }
+    catch { case NonFatal(_) | (_: LinkageError) => None }
 
   /** Readers wrap readers; this many at most. */
   private val Deepest = 8
