@@ -7,7 +7,12 @@ from decimal import Decimal
 import pyarrow as pa
 import pytest
 
-from tamis.indexing.build.rows.long_sums import are_incomplete, as_decimals, is_decimal_sum
+from tamis.indexing.build.rows.long_sums import (
+    are_incomplete,
+    as_decimals,
+    is_decimal_sum,
+    summed_type,
+)
 from tamis.indexing.format.entries import Entry
 
 LEAST, MOST = -(2**63), 2**63 - 1
@@ -17,32 +22,31 @@ def entry(kind: str, of: str) -> Entry:
     return Entry(kind, f"{kind}(a)", "a", of, path=("a",), by=())
 
 
-def result(least: int | None, positive: int | None, negative: int | None) -> pa.Table:
+def result(positive: int | None, negative: int | None) -> pa.Table:
     """Return two groups of entry 3: one without a value, and this one."""
-    columns = {"least3": least, "positive3": positive, "negative3": negative}
-    empty = {"least3": None, "positive3": 0, "negative3": 0}
+    columns = {"positive3": positive, "negative3": negative}
+    empty = {"positive3": 0, "negative3": 0}
     kinds = pa.schema([(name, pa.int64()) for name in columns])
     return pa.Table.from_pylist([empty, columns], kinds)
 
 
-# type | least value, sums | whether they have to be computed again
+# type | sums | whether they have to be computed again
 COMPLETE = [
-    ("decimal(12,2)", (-5, 7, -5), False),
-    ("decimal(12,2)", (None, 0, 0), False),
-    ("decimal(12,2)", (LEAST + 1, MOST, LEAST + 1), False),
-    ("decimal(12,2)", (LEAST, 7, LEAST), True),
-    ("decimal(12,2)", (3, None, 0), True),
-    ("decimal(12,2)", (-3, 0, None), True),
-    ("decimal(38,2)", (LEAST, None, None), True),
+    ("decimal(12,2)", (7, -5), False),
+    ("decimal(12,2)", (0, 0), False),
+    ("decimal(12,2)", (MOST, LEAST), False),
+    ("decimal(12,2)", (None, 0), True),
+    ("decimal(12,2)", (0, None), True),
+    ("decimal(38,2)", (None, None), True),
     # a sum of LONG that overflows is not known, however it is computed
-    ("long", (3, None, 0), False),
-    ("long", (LEAST, 0, LEAST), False),
+    ("long", (None, 0), False),
+    ("long", (0, LEAST), False),
 ]
 
 
 @pytest.mark.parametrize(("of", "cells", "incomplete"), COMPLETE)
 def test_sums_that_are_incomplete(
-    of: str, cells: tuple[int | None, int | None, int | None], incomplete: bool
+    of: str, cells: tuple[int | None, int | None], incomplete: bool
 ) -> None:
     assert are_incomplete(3, entry("sum", of), result(*cells)) == incomplete
 
@@ -54,7 +58,9 @@ def test_other_aggregates_are_complete() -> None:
         assert not is_decimal_sum(entry(kind, "decimal(9,2)"))
     assert is_decimal_sum(entry("sum", "decimal(9,2)"))
     assert not is_decimal_sum(entry("sum", "integer"))
-    empty = result(1, 1, 1).slice(2)
+    assert summed_type(entry("sum", "decimal(9,2)")) == "decimal(9,2)"
+    assert summed_type(entry("sum", "short")) == "BIGINT"
+    empty = result(1, 1).slice(2)
     assert not are_incomplete(3, entry("sum", "decimal(9,2)"), empty)
 
 
@@ -77,7 +83,7 @@ DECIMALS = [
 def test_sums_as_decimals(
     of: str, longs: tuple[int | None, int | None], decimals: tuple[str | None, str | None]
 ) -> None:
-    table = as_decimals(3, entry("sum", of), result(-1, *longs))
+    table = as_decimals(3, entry("sum", of), result(*longs))
     expected = [None if text is None else Decimal(text) for text in decimals]
     for sign, value in zip(("positive3", "negative3"), expected, strict=True):
         column = table.column(sign)
@@ -88,7 +94,7 @@ def test_sums_as_decimals(
 
 
 def test_sums_of_slices() -> None:
-    table = pa.concat_tables([result(-1, 5, -6), result(-1, None, -8)]).slice(1)
+    table = pa.concat_tables([result(5, -6), result(None, -8)]).slice(1)
     decimals = as_decimals(3, entry("sum", "decimal(9,1)"), table)
     assert [str(v) for v in decimals.column("positive3").to_pylist()] == ["0.5", "0.0", "None"]
     assert [str(v) for v in decimals.column("negative3").to_pylist()] == ["-0.6", "0.0", "-0.8"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tamis.indexing.build.rows.row_aggregation import unambiguous
+from tamis.indexing.build.rows.file_rows import unambiguous
 
 
 class Counted(int):

@@ -16,7 +16,7 @@ from pyspark.errors import ArithmeticException
 
 import tamis
 from tamis.errors import StatisticsIndexError
-from tamis.indexing.build.rows import row_aggregation
+from tamis.indexing.build.rows import group_aggregation
 from tamis.indexing.format.row_statistics import load, recording_of
 from tamis.indexing.format.store import Store
 from tests.indexing.local import uri_of
@@ -670,10 +670,10 @@ def test_sums_as_longs_equal_those_as_decimals(
     aggregates += [f"sum({rng.choice(names)} - {rng.choice(names)})" for _ in range(4)]
     aggregates += [f"count({names[0]})", f"min({names[0]})", "count(*)"]
     recorded = []
-    again = row_aggregation.are_incomplete
+    again = group_aggregation.are_incomplete
     for always in (False, True):
         monkeypatch.setattr(
-            row_aggregation,
+            group_aggregation,
             "are_incomplete",
             lambda k, entry, found, always=always: (
                 (always and entry.kind == "sum") or again(k, entry, found)

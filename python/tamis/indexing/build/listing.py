@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote
@@ -285,13 +285,39 @@ def _required_shim(spark: SparkSession) -> Any:
     raise StatisticsIndexError(WITHOUT_TAMIS)
 
 
-def with_unscaled(spark: SparkSession, rows: DataFrame, types: Mapping[int, str]) -> DataFrame:
-    """Return rows with the unscaled values `u<k>` of decimals `v<k>`, whose types are given."""
+def numbered(spark: SparkSession, rows: DataFrame) -> DataFrame:
+    """Return rows with the number `id` of their file instead of `file`, `size` and `mtime`.
+
+    See `rows.file_ids`.
+    """
     from pyspark.sql.classic.dataframe import DataFrame
 
-    if not types:
-        return rows
-    return DataFrame(_required_shim(spark).withUnscaled(rows._jdf, dict(types)), spark)
+    return DataFrame(_required_shim(spark).numbered(rows._jdf), spark)
+
+
+def summed(
+    spark: SparkSession,
+    rows: DataFrame,
+    keys: Sequence[str],
+    others: Sequence[str],
+    types: Mapping[int, str],
+) -> DataFrame | None:
+    """Return rows grouped by `keys`, with aggregates and with the sums `sum<k>` of numbers `v<k>`.
+
+    Args:
+        spark: The session.
+        rows: The rows.
+        keys: The columns by which they are grouped.
+        others: Other aggregates, as SQL.
+        types: What to add up: the type of `v<k>` by k, BIGINT or a decimal.
+
+    Returns:
+        None if executors cannot compute the sums, because they do not have the jar.
+    """
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    grouped = _required_shim(spark).summed(rows._jdf, list(keys), list(others), dict(types))
+    return None if grouped is None else DataFrame(grouped, spark)
 
 
 def storage_settings(spark: SparkSession) -> dict[str, str]:

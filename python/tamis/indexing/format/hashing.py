@@ -57,10 +57,10 @@ def hash_int(value: int) -> int:
     return _finished(_rotl(state, 23) * _P2 + _P3)
 
 
-def hash_long(value: int) -> int:
-    """Return the hash of an integer of 64 bits."""
+def hash_long(value: int, seed: int = _SEED) -> int:
+    """Return the hash of an integer of 64 bits. The seed is the hash of the values before it."""
     lane = (_rotl((value & _MASK) * _P2, 31) * _P1) & _MASK
-    return _finished(_rotl((_SEED + _P5 + 8) ^ lane, 27) * _P1 + _P4)
+    return _finished(_rotl((seed + _P5 + 8) ^ lane, 27) * _P1 + _P4)
 
 
 def hash_bytes(data: bytes) -> int:

@@ -9,11 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from tamis.expr.sql import identifier
 from tamis.indexing.format import blooms, distinct_sketches, value_lists
-from tamis.indexing.format.aggregate_sql import ROWS
 from tamis.indexing.format.entries import Entry
-from tamis.indexing.format.groups import MAX_GROUPS
 
 __all__ = [
     "FILE",
@@ -24,8 +21,6 @@ __all__ = [
     "ORDINARY",
     "TEXT",
     "bounds_sql",
-    "group_columns",
-    "groups_sql",
     "is_old",
     "members_sql",
     "sketch_sql",
@@ -97,87 +92,6 @@ def sketch_sql(k: int, entry: Entry) -> list[str]:
             f"coalesce(sum(CAST(length({value}) AS BIGINT)), 0L) AS length{k}",
             f"CAST(max(length({value})) AS BIGINT) AS longest{k}",
         ]
-    return columns
-
-
-def group_columns(entry: Entry) -> list[str]:
-    """Return SQL of the columns `by<i>` by whose values aggregates are recorded, in each row."""
-    assert entry.by is not None
-    return [f"{identifier(path)} AS by{i}" for i, (path, _) in enumerate(entry.by)]
-
-
-def groups_sql(entries: Sequence[Entry], sources: Sequence[int], as_longs: bool) -> str:
-    """Return SQL of one row per file and group, for entries with the same columns `by<i>`.
-
-    Its columns are FILE, `by<i>`, the number `n` of rows, those of `_aggregate_sql`, and `place`,
-    the number of the group in its file. Groups are cut off if there are too many: the remaining
-    ones of such a file have fewer rows than the file, so it does not count.
-
-    Args:
-        entries: The entries.
-        sources: For each of them, the number of its value, since entries may have the same.
-        as_longs: Whether sums are those of LONG, see `build.rows.long_sums`.
-    """
-    by = entries[0].by
-    assert by is not None
-    names = [f"by{i}" for i in range(len(by))]
-    wanted = [*FILE, *names, "count(*) AS n"]
-    for k, (entry, source) in enumerate(zip(entries, sources, strict=True)):
-        wanted += _aggregate_sql(k, entry, source, as_longs)
-    keys = ", ".join([*FILE, *names])
-    grouped = f"SELECT {', '.join(wanted)} FROM {{rows}} GROUP BY {keys}"
-    if not names:
-        return f"SELECT *, 1 AS place FROM ({grouped})"
-    numbered = (
-        f"SELECT *, row_number() OVER (PARTITION BY {', '.join(FILE)} "
-        f"ORDER BY {', '.join(names)}) AS place FROM ({grouped})"
-    )
-    as_bytes = [
-        f"CAST({name} AS BINARY) AS {name}"  # because strings need not be valid UTF-8
-        for name, (_, kind) in zip(names, by, strict=True)
-        if kind == "string"
-    ]
-    replaced = [name.rpartition(" AS ")[2] for name in as_bytes]
-    listed = (
-        f"SELECT * EXCEPT ({', '.join(replaced)}), {', '.join(as_bytes)}"
-        if as_bytes
-        else ("SELECT *")
-    )
-    return f"{listed} FROM ({numbered}) WHERE place <= {MAX_GROUPS + 1}"
-
-
-def _aggregate_sql(k: int, entry: Entry, source: int, as_longs: bool) -> list[str]:
-    """Return SQL of `old<k>` and, of the groups of an entry, `count<k>`, `positive<k>`,
-    `negative<k>` and `value<k>`.
-
-    A sum that overflows the type of Spark's own sum is NULL: a query could not use it either.
-    """
-    value = f"v{source}"
-    # an aggregate of a constant costs as much as any other
-    old = f"bool_or(old{source})" if entry.guards else "false"
-    columns = [f"{old} AS old{k}"]
-    if entry.kind == "sum" and as_longs:
-        is_decimal = entry.type.startswith("decimal")
-        value = f"u{source}" if is_decimal else f"CAST({value} AS BIGINT)"
-        # greatest and least skip NULL, so that a group without a value has the sum 0
-        columns += [
-            f"min({value}) AS least{k}",
-            f"try_sum(greatest({value}, 0L)) AS positive{k}",
-            f"try_sum(least({value}, 0L)) AS negative{k}",
-        ]
-    elif entry.kind == "sum":
-        for name, sign in (("positive", ">"), ("negative", "<")):
-            some = f"IF({value} {sign} 0, {value}, NULL)"
-            columns.append(f"IF(count({some}) = 0, 0, try_sum({some})) AS {name}{k}")
-    elif entry.kind in ("min", "max"):
-        edge = f"{entry.kind}({value})"
-        if entry.type in TEXT:
-            edge = f"substring({edge}, 1, {MAX_BOUND + 1})"
-        if entry.type == "string":
-            edge = f"CAST({edge} AS BINARY)"
-        columns.append(f"{edge} AS value{k}")
-    if entry.sql != ROWS:
-        columns.append(f"count({value}) AS count{k}")
     return columns
 
 

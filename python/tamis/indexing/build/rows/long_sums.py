@@ -7,8 +7,9 @@ every row. The unscaled values are LONG, and so is almost every sum of them:
     1.50     150        150 + 25 = 175       1.75
     0.25     25
 
-Where that fails, because a value or a sum does not fit a LONG, the sums are computed again as
-decimals, so that the result is the same in every case.
+Where that fails, because a value or a sum does not fit a LONG, the sum is NULL. The sums are then
+computed again as decimals, so that the result is the same in every case. See ExactSum and
+UnscaledLong in the shim.
 """
 
 from __future__ import annotations
@@ -16,17 +17,14 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tamis.expr.types import MAX_PRECISION, DataType
 from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.groups import schema_of
 
-__all__ = ["are_incomplete", "as_decimals", "is_decimal_sum"]
+__all__ = ["are_incomplete", "as_decimals", "is_decimal_sum", "summed_type"]
 
 _SIGNS = ("positive", "negative")
-#: Stands for the unscaled value of a decimal that may not fit a LONG, see UnscaledLong.
-_UNKNOWN = pa.scalar(-(2**63), pa.int64())
 #: Spark's sum of decimals has this many digits more than they have.
 _MORE_DIGITS = 10
 
@@ -42,15 +40,16 @@ def are_incomplete(k: int, entry: Entry, table: pa.Table) -> bool:
     Args:
         k: The number of the entry in the table.
         entry: The entry.
-        table: The result of the SQL of `row_sql.groups_sql`.
+        table: The result of the SQL of `group_sql.numbered_sql`.
     """
     if not is_decimal_sum(entry):
         return False  # Spark's own sum of whole numbers is a LONG as well
-    # Null: no value, and none that is unknown.
-    has_unknown = pc.any(pc.equal(table.column(f"least{k}"), _UNKNOWN)).as_py()
-    # A sum that left the range of LONG is NULL, in whatever order Spark added the values, because
-    # all of them have the same sign.
-    return has_unknown is True or any(table.column(f"{sign}{k}").null_count for sign in _SIGNS)
+    return any(table.column(f"{sign}{k}").null_count for sign in _SIGNS)
+
+
+def summed_type(entry: Entry) -> str:
+    """Return the type of what the shim adds up for an entry of a sum."""
+    return entry.type if is_decimal_sum(entry) else "BIGINT"
 
 
 def as_decimals(k: int, entry: Entry, table: pa.Table) -> pa.Table:

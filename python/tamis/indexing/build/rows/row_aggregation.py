@@ -3,9 +3,7 @@
 There are several jobs over the rows: one for all bounds, one for all Bloom filters and value lists,
 one for all sketches of distinct values, and one for all aggregates by the same columns. The second
 one needs the first, which also counts the rows of each file. All but the first run once for each
-batch of files whose groups fit into memory. Each reads only the columns that it needs. Files are
-identified by the `_metadata` columns. Reading those keeps tamis from replacing the scan, so no file
-is skipped here. The shim makes such columns for files of Iceberg, which does not tell the size.
+batch of files whose groups fit into memory. Each reads only the columns that it needs.
 
 A file counts only if Spark read it as it was listed (size, modification time) and read as many rows
 as its footer states. Nothing is recorded of any other file, nor of a file with dates or timestamps
@@ -15,22 +13,18 @@ so old that the calendar in which Spark reads them depends on the session.
 from __future__ import annotations
 
 import time
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final, TypeVar
-from urllib.parse import unquote
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError
-from tamis.indexing.build.listing import with_unscaled
-from tamis.indexing.build.rows.group_job_result import GroupJobResult
-from tamis.indexing.build.rows.long_sums import are_incomplete, as_decimals, is_decimal_sum
+from tamis.indexing.build.rows.file_rows import FileRows, Watch, spellings, unambiguous
+from tamis.indexing.build.rows.group_aggregation import aggregate_groups
 from tamis.indexing.build.rows.row_bounds import bounds_at, unknown_bounds
 from tamis.indexing.build.rows.row_group_places import place_sql, steps_of
 from tamis.indexing.build.rows.sketch_job_result import SketchJobResult
@@ -40,40 +34,19 @@ from tamis.indexing.format import blooms, value_lists
 from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.group_bounds import GroupBounds
-from tamis.indexing.format.groups import MAX_GROUPS, no_groups
-from tamis.indexing.format.row_sql import (
-    FILE,
-    ID,
-    TEXT,
-    bounds_sql,
-    group_columns,
-    groups_sql,
-    is_old,
-    members_sql,
-    sketch_sql,
-)
-from tamis.indexing.read.snapshot import FileKeys, canonical
+from tamis.indexing.format.groups import no_groups
+from tamis.indexing.format.row_sql import FILE, ID, TEXT, bounds_sql, members_sql, sketch_sql
+from tamis.indexing.read.snapshot import FileKeys
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = [
-    "Job",
-    "Watch",
-    "aggregate",
-    "failed",
-    "unambiguous",
-]
+__all__ = ["Job", "aggregate", "failed"]
 
 #: Groups of the second job that are collected at a time, about 60 bytes each.
 _MAX_GROUPS: Final = 2_000_000
 #: Sketches of the third job that are collected at a time, at most about 2 KB each.
 _MAX_SKETCHES: Final = 100_000
-
-
-Id = TypeVar("Id", int, str)
-
-Watch = Callable[[str], AbstractContextManager[None]]
 
 
 def aggregate(
@@ -136,33 +109,8 @@ def _nothing(entry: Entry) -> Columns:
     return ValueJobResult(entry, 0).finished([])
 
 
-class Job:
-    """The files of one build, and how Spark names them.
-
-    num_records None: the row counts are unknown, so those that Spark finds are not checked.
-    """
-
-    def __init__(
-        self,
-        spark: SparkSession,
-        frame: DataFrame,
-        keys: FileKeys,
-        everything: FileKeys,
-        ordinals: npt.NDArray[np.int64],
-        num_records: Sequence[int | None] | None,
-        watch: Watch,
-        row_groups: Sequence[Sequence[int]] | None = None,
-    ) -> None:
-        self.spark, self.frame, self.watch = spark, frame, watch
-        self.is_counting = num_records is None
-        counts = [None] * len(ordinals) if num_records is None else num_records
-        self.records = np.array([-1 if n is None else n for n in counts], np.int64)
-        self.everything = everything.uris()
-        listed = self.everything if keys is everything else keys.uris()
-        self.uris = [listed[i] for i in ordinals]
-        self.sizes = keys.size.take(pa.array(ordinals)).to_pylist()
-        self.mtimes = keys.mtime.take(pa.array(ordinals)).to_pylist()
-        self.row_groups = row_groups
+class Job(FileRows):
+    """The statistics of the files of one build."""
 
     def run(self, entries: Sequence[Entry]) -> RowStatistics:
         parts: list[Columns] = [Columns()] * len(entries)
@@ -197,45 +145,8 @@ class Job:
         if "ndv" in of_rows:
             run_job(lambda entry: entry.kind == "ndv", self._sketches)
         for by in dict.fromkeys(entry.by for entry in entries if entry.is_aggregate):
-            run_job(partial(_is_by, by), self._groups)
+            run_job(partial(_is_by, by), partial(aggregate_groups, self))
         return RowStatistics(tuple(parts), tuple(seconds))
-
-    # --- rows -----------------------------------------------------------------------------------
-
-    def rows(
-        self, entries: Sequence[Entry], places: Sequence[int] | None, more: Sequence[str] = ()
-    ) -> DataFrame:
-        """Return every row with its file and, for entry k, the columns `v<k>` and `old<k>`.
-
-        Args:
-            entries: The entries.
-            places: The files to read; None: all whose number of rows is known.
-            more: Further columns, as SQL.
-        """
-        frame = self.frame
-        if places is None and (self.records < 0).any():
-            places = np.flatnonzero(self.records >= 0).tolist()  # the others may not be readable
-        wanted = self.uris if places is None else [self.uris[i] for i in places]
-        if len(wanted) < len(self.everything):
-            # Spark does not open files that a filter on the path rules out. Use the shorter list.
-            path = frame["_metadata.file_path"]
-            others = set(self.everything).difference(wanted)
-            if len(others) < len(wanted):
-                frame = frame.where(~path.isin(_spellings(others)))
-            else:
-                frame = frame.where(path.isin(_spellings(wanted)))
-        selected = [
-            "_metadata.file_path AS file",
-            "_metadata.file_size AS size",
-            "unix_millis(_metadata.file_modification_time) AS mtime",
-        ]
-        for k, entry in enumerate(entries):
-            selected.append(f"({entry.sql}\n) AS v{k}")
-            selected.append(f"({is_old(entry)}) AS old{k}")
-        return frame.selectExpr(*selected, *more)
-
-    def sql(self, text: str, rows: DataFrame) -> pa.Table:
-        return self.spark.sql(text, rows=rows).toArrow()
 
     # --- bounds ---------------------------------------------------------------------------------
 
@@ -259,25 +170,6 @@ class Job:
         at = np.full(len(self.uris), -1, np.int64)
         at[place] = row
         return [bounds_at(k, entry, table, at) for k, entry in enumerate(entries)], names
-
-    def matched(self, table: pa.Table) -> tuple[list[int], list[int]]:
-        """Return the places of files that Spark read as listed and completely, and their rows."""
-        groups = table.select(["file", "size", "mtime", "n"]).to_pylist()
-        spellings = {uri: place for place, uri in enumerate(self.uris)}
-        if not any(canonical(each["file"]) in spellings for each in groups):
-            spellings = {unquote(uri): place for place, uri in enumerate(self.uris)}
-        places, rows = [], []
-        for row, each in enumerate(groups):
-            place = spellings.get(canonical(each["file"]))
-            if (
-                place is not None
-                and each["size"] in (None, self.sizes[place])
-                and each["mtime"] == self.mtimes[place]
-                and (self.is_counting or each["n"] == self.records[place])
-            ):
-                places.append(place)
-                rows.append(row)
-        return places, rows
 
     # --- bounds of row groups ---------------------------------------------------------------------
 
@@ -305,7 +197,7 @@ class Job:
                 assert nothing is not None
                 yield i, GroupBounds(counts, nothing)
             return
-        spelled = [(name, place) for place in steps for name in _spellings([self.uris[place]])]
+        spelled = [(name, place) for place in steps for name in spellings([self.uris[place]])]
         places = ((place, i) for i, (_, place) in enumerate(spelled))
         names = unambiguous([name for name, _ in spelled], places)
         frame = self.spark.createDataFrame(
@@ -328,7 +220,11 @@ class Job:
                 steps=frame,
             ).toArrow()
         first = np.cumsum(counts) - counts
-        owner = self._owners(table)
+        stamped = table.group_by(list(FILE)).aggregate([("n", "sum")])
+        files = stamped.rename_columns(["n" if c == "n_sum" else c for c in stamped.column_names])
+        read = files.column("file").to_pylist()
+        known = unambiguous(read, zip(*self.matched(files), strict=True))
+        owner = self.owners(table.column("file").combine_chunks(), known)
         numbers = table.column("row_group").to_numpy()
         for row, (place, number, n) in enumerate(
             zip(owner, numbers, table.column("n").to_numpy(), strict=True)
@@ -349,99 +245,17 @@ class Job:
             blooms.MAX_BLOCKS if each.kind == "bloom" else value_lists.MAX_VALUES
             for each in entries
         ]
-        for places in self._batches(needed, _MAX_GROUPS):
+        for places in self.batches(needed, _MAX_GROUPS):
             blocks = blooms.blocks_for(max(int(self.records[i]) for i in places))
             text = members_sql(entries, blocks)
             with self.watch(f"aggregating the values of {len(places)} files"):
-                table = self.sql(text, self._rows_at(places, entries))
+                table = self.sql(text, self.rows_at(places, entries))
             item = table.column("item").to_numpy()
             for k, each in enumerate(gathered):
                 each.add(table.filter(pa.array(item == k)), names, self.records, blocks)
         # files without rows have no group in any table, and are known to have no value
         empty = np.flatnonzero(self.records == 0).tolist()
         return iter([each.finished(empty) for each in gathered])
-
-    def _rows_at(
-        self, places: Sequence[int], entries: Sequence[Entry], more: Sequence[str] = ()
-    ) -> DataFrame:
-        whole = len(places) == len(self.uris) and (self.records >= 0).all()
-        return self.rows(entries, None if whole else places, more)
-
-    def _batches(self, most: Sequence[int], limit: int) -> Iterator[list[int]]:
-        """Yield the places of as many files at a time as have groups that can be collected.
-
-        Args:
-            most: For each entry, the most groups of a file. A file has at most one per row.
-            limit: The most groups of a batch.
-        """
-        batch: list[int] = []
-        groups = 0
-        for place, records in enumerate(self.records.tolist()):
-            if records <= 0:
-                continue
-            needed = sum(min(records, groups_of_entry) for groups_of_entry in most)
-            if batch and groups + needed > limit:
-                yield batch
-                batch, groups = [], 0
-            batch.append(place)
-            groups += needed
-        if batch:
-            yield batch
-
-    # --- aggregates of groups -------------------------------------------------------------------
-
-    def _groups(self, entries: Sequence[Entry]) -> Iterator[Columns]:
-        """Return the aggregates of each entry. All have the same columns `by`."""
-        gathered = [GroupJobResult(entry, len(self.uris)) for entry in entries]
-        for places in self._batches([MAX_GROUPS + 1], _MAX_GROUPS):
-            with self.watch(f"aggregating the groups of {len(places)} files"):
-                table = self._groups_at(places, entries, as_longs=True)
-            again = [k for k, entry in enumerate(entries) if are_incomplete(k, entry, table)]
-            for k, entry in enumerate(entries):
-                if entry.kind == "sum" and k not in again:
-                    table = as_decimals(k, entry, table)
-            owner = self._owners(table)
-            for k, each in enumerate(gathered):
-                if k not in again:
-                    each.add(k, table, owner)
-            if not again:
-                continue
-            with self.watch(f"adding up long decimals of {len(places)} files"):
-                table = self._groups_at(places, [entries[k] for k in again], as_longs=False)
-            owner = self._owners(table)
-            for number, k in enumerate(again):
-                gathered[k].add(number, table, owner)
-        empty = np.flatnonzero(self.records == 0).tolist()
-        return iter([each.finished(empty) for each in gathered])
-
-    def _groups_at(
-        self, places: Sequence[int], entries: Sequence[Entry], as_longs: bool
-    ) -> pa.Table:
-        """Return the aggregates of the groups of some files, the groups of a file in order."""
-        # aggregates of the same value share it, so that it is computed once in each row
-        first: dict[tuple[object, ...], int] = {}
-        valued: list[Entry] = []
-        for entry in entries:
-            if first.setdefault((entry.sql, entry.guards), len(valued)) == len(valued):
-                valued.append(entry)
-        sources = [first[entry.sql, entry.guards] for entry in entries]
-        rows = self._rows_at(places, valued, group_columns(entries[0]))
-        if as_longs:
-            summed = zip(sources, entries, strict=True)
-            types = {k: entry.type for k, entry in summed if is_decimal_sum(entry)}
-            rows = with_unscaled(self.spark, rows, types)
-        return self.sql(groups_sql(entries, sources, as_longs), rows).sort_by("place")
-
-    def _owners(self, table: pa.Table) -> npt.NDArray[np.int64]:
-        """Return, for each group, the place of its file if Spark read it as listed; else -1."""
-        stamped = table.group_by(list(FILE)).aggregate([("n", "sum")])
-        files = stamped.rename_columns(["n" if c == "n_sum" else c for c in stamped.column_names])
-        names = files.column("file").to_pylist()
-        places = unambiguous(names, zip(*self.matched(files), strict=True))
-        codes = table.column("file").combine_chunks().dictionary_encode()
-        of_code = [places.get(name, -1) for name in codes.dictionary.to_pylist()]
-        owners: npt.NDArray[np.int64] = np.array([*of_code, -1], np.int64)[codes.indices.to_numpy()]
-        return owners
 
     # --- sketches of distinct values --------------------------------------------------------------
 
@@ -451,34 +265,14 @@ class Job:
         for k, entry in enumerate(entries):
             wanted += sketch_sql(k, entry)
         text = f"SELECT {', '.join(wanted)} FROM {{rows}} GROUP BY {', '.join(FILE)}"
-        for places in self._batches([1] * len(entries), _MAX_SKETCHES):
+        for places in self.batches([1] * len(entries), _MAX_SKETCHES):
             with self.watch(f"counting the distinct values of {len(places)} files"):
-                table = self.sql(text, self._rows_at(places, entries))
+                table = self.sql(text, self.rows_at(places, entries))
             for k, each in enumerate(gathered):
                 each.add(k, table, *self.matched(table))
         empty = np.flatnonzero(self.records == 0).tolist()
         return iter([each.finished(empty) for each in gathered])
 
 
-def unambiguous(ids: Sequence[Id], places_and_rows: Iterable[tuple[int, int]]) -> dict[Id, int]:
-    """Return the place of the file of every id, without ids that two files share.
-
-    Args:
-        ids: The hash or the path that identifies the file, by row. A file that changes while it is
-            read occurs twice.
-        places_and_rows: For files that count, the place in the listing and the row.
-
-    >>> unambiguous([7, 8, 7], [(0, 0), (1, 1), (2, 2)])
-    {8: 1}
-    """
-    counts = Counter(ids)
-    return {ids[row]: place for place, row in places_and_rows if counts[ids[row]] == 1}
-
-
 def _is_by(by: object, entry: Entry) -> bool:
     return entry.is_aggregate and entry.by == by
-
-
-def _spellings(uris: Iterable[str]) -> list[str]:
-    """Return the spellings of URIs that `_metadata` may have: unchanged and decoded."""
-    return sorted({spelling for uri in uris for spelling in (uri, unquote(uri))})

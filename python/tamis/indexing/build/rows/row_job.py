@@ -18,7 +18,8 @@ import pyarrow as pa
 
 from tamis.expr.sql import identifier
 from tamis.indexing.build.rows.csv_quotes import SUSPICIOUS
-from tamis.indexing.build.rows.row_aggregation import Job, Watch, failed
+from tamis.indexing.build.rows.file_rows import FileRows, Watch
+from tamis.indexing.build.rows.row_aggregation import failed
 from tamis.indexing.build.rows.row_bounds import bounds_at, kinds_of
 from tamis.indexing.executor.columns_schema import Leaf
 from tamis.indexing.executor.executor_job import row_groups_table
@@ -71,7 +72,7 @@ def harvest_rows(
         StatisticsIndexError: Spark cannot read the files.
     """
     entries = [column_entry("bounds", leaf, schema) for leaf in leaves]
-    job = Job(spark, frame, keys, everything, ordinals, None, watch)
+    job = FileRows(spark, frame, keys, everything, ordinals, None, watch)
     if not len(ordinals):
         return _table(ordinals, leaves, entries, job, None)
     # Count the other columns as well: a parser does not notice that a value does not parse if the
@@ -97,7 +98,7 @@ def harvest_rows(
         if lines is not None:
             with watch(f"checking the quotes of {len(ordinals)} files"):
                 suspicious = _suspicious(
-                    Job(spark, lines, keys, everything, ordinals, None, watch), places
+                    FileRows(spark, lines, keys, everything, ordinals, None, watch), places
                 )
     except Exception as problem:  # an error of PySpark or of py4j
         fix = "repair or remove the file that fails, or pass a schema and options that fit it"
@@ -105,7 +106,7 @@ def harvest_rows(
     return _table(ordinals, leaves, entries, job, table, suspicious)
 
 
-def _suspicious(job: Job, places: Sequence[int]) -> set[int]:
+def _suspicious(job: FileRows, places: Sequence[int]) -> set[int]:
     """Return the places of the files with a suspicious line, and of those that have changed."""
     found = job.sql(
         f"SELECT {', '.join(FILE)}, count_if(suspicious) AS n FROM {{rows}} "
@@ -121,7 +122,7 @@ def _table(
     ordinals: npt.NDArray[np.int64],
     leaves: Sequence[Leaf],
     entries: Sequence[Entry],
-    job: Job,
+    job: FileRows,
     table: pa.Table | None,
     suspicious: Collection[int] = (),
 ) -> pa.Table:

@@ -1,7 +1,7 @@
 package io.tamis
 
 import io.tamis.bridge.{PlannerClient, SidecarSupervisor, StartWait, Warnings}
-import io.tamis.formats.{IndexedFiles, UnscaledColumns}
+import io.tamis.formats.{IndexedFiles, RowsByFile}
 import io.tamis.formats.delta.DeltaFiles
 import io.tamis.formats.iceberg.IcebergRelation
 import io.tamis.functions.QueryFunction
@@ -139,16 +139,25 @@ object Tamis {
     )
   }
 
-  /** The rows of a query with the unscaled values `u<k>` of decimals `v<k>`: see UnscaledColumns.
+  /** The rows of a query with a number for the file of each: see RowsByFile.numbered. */
+  def numbered(rows: Dataset[_]): Dataset[Row] = RowsByFile.numbered(rows)
+
+  /** Sums and other aggregates of rows by some columns: see RowsByFile.summed.
     *
     * @param types
-    *   the expected type of `v<k>`, by k
+    *   of the columns to add up, by k: LONG or a decimal
+    * @return
+    *   null if executors cannot compute them
     */
-  def withUnscaled(rows: Dataset[_], types: java.util.Map[Integer, String]): Dataset[Row] =
-    UnscaledColumns.added(
-      rows,
-      types.asScala.toSeq.map { case (k, t) => (s"u$k", s"v$k", DataType.fromDDL(t)) }
-    )
+  def summed(
+      rows: Dataset[_],
+      keys: java.util.List[String],
+      others: java.util.List[String],
+      types: java.util.Map[Integer, String]
+  ): Dataset[Row] = {
+    val kinds = types.asScala.toSeq.map { case (k, t) => k.intValue -> DataType.fromDDL(t) }
+    RowsByFile.summed(rows, keys.asScala.toSeq, others.asScala.toSeq, kinds).orNull
+  }
 
   /** How many files wait for an automatic index; null if that is not known. */
   def waitingFiles(session: SparkSession, root: String, location: String): Integer = {

@@ -1,0 +1,131 @@
+"""Aggregates of the groups of rows of each file, for the entries with the same columns `by`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from tamis.indexing.build.listing import numbered, summed
+from tamis.indexing.build.rows.file_ids import FileIds
+from tamis.indexing.build.rows.file_rows import FileRows
+from tamis.indexing.build.rows.group_job_result import GroupJobResult
+from tamis.indexing.build.rows.long_sums import are_incomplete, as_decimals, summed_type
+from tamis.indexing.format.entries import Entry
+from tamis.indexing.format.entry_statistics import Columns
+from tamis.indexing.format.group_sql import (
+    aggregates_sql,
+    group_columns,
+    group_keys,
+    numbered_sql,
+)
+from tamis.indexing.format.groups import MAX_GROUPS
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["aggregate_groups"]
+
+#: Groups that are collected at a time, about 60 bytes each.
+_MOST_COLLECTED: Final = 2_000_000
+
+
+def aggregate_groups(files: FileRows, entries: Sequence[Entry]) -> Iterator[Columns]:
+    """Return the aggregates of each entry. All have the same columns `by`."""
+    gathered = [GroupJobResult(entry, len(files.uris)) for entry in entries]
+    for places in files.batches([MAX_GROUPS + 1], _MOST_COLLECTED):
+        again: Sequence[int] = range(len(entries))
+        owner = _owners(files, places)
+        with files.watch(f"aggregating the groups of {len(places)} files"):
+            table = _whole_numbers(files, places, entries)
+        if table is not None:
+            again = [k for k in again if are_incomplete(k, entries[k], table)]
+            complete = [k for k in range(len(entries)) if k not in again]
+            for k in complete:
+                if entries[k].kind == "sum":
+                    table = as_decimals(k, entries[k], table)
+            places_of_groups = owner(table)
+            for k in complete:
+                gathered[k].add(k, table, places_of_groups)
+        if not again:
+            continue
+        with files.watch(f"adding up decimals of {len(places)} files"):
+            table = _decimals(files, places, [entries[k] for k in again])
+        places_of_groups = owner(table)
+        for number, k in enumerate(again):
+            gathered[k].add(number, table, places_of_groups)
+    empty = np.flatnonzero(files.records == 0).tolist()
+    return iter([each.finished(empty) for each in gathered])
+
+
+def _whole_numbers(
+    files: FileRows, places: Sequence[int], entries: Sequence[Entry]
+) -> pa.Table | None:
+    """Return the aggregates of the groups of some files, the groups of a file in order.
+
+    Sums are those of LONG, see `long_sums`. None: executors cannot compute them.
+    """
+    rows, sources = _rows(files, places, entries)
+    sums = zip(sources, entries, strict=True)
+    types = {source: summed_type(entry) for source, entry in sums if entry.kind == "sum"}
+    others = aggregates_sql(entries, sources, as_decimals=False)
+    grouped = summed(files.spark, rows, group_keys(entries[0]), others, types)
+    if grouped is None:
+        return None
+    text = numbered_sql(entries, sources, as_decimals=False)
+    return files.spark.sql(text, grouped=grouped).toArrow().sort_by("place")
+
+
+def _decimals(files: FileRows, places: Sequence[int], entries: Sequence[Entry]) -> pa.Table:
+    """Return the same with sums as decimals, as Spark computes them."""
+    rows, sources = _rows(files, places, entries)
+    keys = ", ".join(group_keys(entries[0]))
+    wanted = ", ".join(aggregates_sql(entries, sources, as_decimals=True))
+    grouped = files.spark.sql(f"SELECT {keys}, {wanted} FROM {{rows}} GROUP BY {keys}", rows=rows)
+    text = numbered_sql(entries, sources, as_decimals=True)
+    return files.spark.sql(text, grouped=grouped).toArrow().sort_by("place")
+
+
+def _rows(
+    files: FileRows, places: Sequence[int], entries: Sequence[Entry]
+) -> tuple[DataFrame, list[int]]:
+    """Return the rows, and the number of the value of each entry in them.
+
+    Aggregates of the same value share it, so that it is computed once in each row.
+    """
+    first: dict[tuple[object, ...], int] = {}
+    valued: list[Entry] = []
+    for entry in entries:
+        if first.setdefault((entry.sql, entry.guards), len(valued)) == len(valued):
+            valued.append(entry)
+    sources = [first[entry.sql, entry.guards] for entry in entries]
+    rows = files.rows_at(places, valued, group_columns(entries[0]))
+    return numbered(files.spark, rows), sources
+
+
+def _owners(files: FileRows, places: Sequence[int]) -> Callable[[pa.Table], npt.NDArray[np.int64]]:
+    """Return a function that returns the place of the file of each group.
+
+    The place is -1 if Spark did not read the file as it was listed, and completely.
+    """
+    ids = FileIds(
+        [files.uris[i] for i in places],
+        [files.sizes[i] for i in places],
+        [files.mtimes[i] for i in places],
+    )
+
+    def owner(table: pa.Table) -> npt.NDArray[np.int64]:
+        counts = table.group_by("id").aggregate([("n", "sum")])
+        found = counts.column("id").to_pylist()
+        named = ids.places(found)
+        whole = {
+            number: places[named[number]]
+            for number, n in zip(found, counts.column("n_sum").to_pylist(), strict=True)
+            if number in named and n == files.records[places[named[number]]]
+        }
+        return files.owners(table.column("id").combine_chunks(), whole)
+
+    return owner
