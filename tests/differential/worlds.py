@@ -462,6 +462,8 @@ def _aggregated(rng: random.Random, table: RandomTable) -> str:
     aggregates = ["count(*)"]
     for leaf in rng.sample(leaves, min(len(leaves), 4)):
         texts = [f"count({leaf.sql})", f"min({leaf.sql})", f"max({leaf.sql})"]
+        deviation = rng.choice(["", "", ", 0.2"])
+        texts.append(f"approx_count_distinct({leaf.sql}{deviation})")
         if leaf.kind.sql in ("TINYINT", "SMALLINT", "INT", "BIGINT"):
             texts.append(f"sum(CAST({leaf.sql} AS BIGINT) % 1000)")
         if leaf.kind.sql.startswith("DECIMAL"):

@@ -117,6 +117,9 @@ def to_visible_layout(root: Path) -> Path:
 class LocalIndex(Index):
     """`tamis.index(spark, root)` for a local directory, without Spark."""
 
+    #: Of Spark.
+    version = "4.1.3"
+
     def __init__(
         self,
         root: Path,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+import zlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tamis.evaluation.domain.registers import merged, sketch_kind
 from tamis.evaluation.statistics import Grouped, GroupRows, Subject
 from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, In, IsNull, Literal, Opaque, Or
 from tamis.expr.types import DOUBLE, LONG, STRING, DataType, decimal
@@ -31,6 +34,7 @@ X = Column(("x",), MONEY)
 
 Row = dict[str, Any]
 BY = (FLAG, SIZE)
+SKETCH = sketch_kind(0.05, "4.1.3")
 #: More than the sum of as many values of the type as the tests have.
 LIMIT = 10**60
 
@@ -50,7 +54,7 @@ class Groups:
         return self.columns.index(column) if column in self.columns else None
 
     def rows(self, kind: str, argument: Subject | None) -> GroupRows | None:
-        if argument not in (None, X):
+        if argument not in (None, X) or kind not in ("count", "sum", "min", "max", SKETCH):
             return None
         listed = []
         sizes = []
@@ -81,6 +85,8 @@ class Groups:
         elif kind in ("min", "max"):
             pick = min if kind == "min" else max
             table["value"] = pa.array([pick(each, default=None) for each in values], wide)
+        elif kind == SKETCH:
+            table["registers"] = pa.array([registers_of(each) for each in values], pa.binary())
         return GroupRows(MONEY, np.array(sizes, np.int64), pa.table(table))
 
     def take(self, ordinals: npt.NDArray[np.intp]) -> Groups:
@@ -136,6 +142,17 @@ def passes(expr: Expr, row: Row) -> bool | None:
     raise AssertionError(expr)
 
 
+def registers_of(values: Sequence[Decimal]) -> bytes:
+    """Return 20 registers of values, with ranks of up to 6 bits."""
+    registers = [0] * 20
+    for value in values:
+        hashed = zlib.crc32(str(value).encode())
+        registers[hashed % 20] = max(registers[hashed % 20], (hashed >> 8) % 63 + 1)
+    halves = (registers[:10], registers[10:])
+    words = [sum(rank << 6 * k for k, rank in enumerate(half)) for half in halves]
+    return struct.pack("<2Q", *words) if any(words) else b""
+
+
 def expected(aggregate: Aggregate, rows: Sequence[Row]) -> Any:
     if aggregate.filter is not None:
         rows = [row for row in rows if passes(aggregate.filter, row) is True]
@@ -145,6 +162,8 @@ def expected(aggregate: Aggregate, rows: Sequence[Row]) -> Any:
     values = [row[name] for row in rows if row[name] is not None]
     if aggregate.function is Function.COUNT:
         return len(values)
+    if aggregate.function is Function.DISTINCT:
+        return registers_of(values)
     if aggregate.function is Function.SUM:
         return int(sum(values) * 100) if values else None
     return (min if aggregate.function is Function.MIN else max)(values, default=None)
@@ -192,6 +211,8 @@ CALLS = st.sampled_from(
         Aggregate(Function.MIN, X),
         Aggregate(Function.MAX, X),
         Aggregate(Function.MAX, ID),
+        Aggregate(Function.DISTINCT, X, sketch=SKETCH),
+        Aggregate(Function.DISTINCT, X, sketch=sketch_kind(0.05, "another version")),
     ]
 )
 AGGREGATES = st.lists(
@@ -284,6 +305,41 @@ def test_sums_stay_below_the_limit(limit: int, recorded: bool, raises: bool) -> 
         result = answer_of(files, aggregates, [FLAG], cut, (groups,))
         assert result.left.tolist() == [False, True]
         assert [each.values for each in result.partials] == [(200,)]
+
+
+@pytest.mark.parametrize(
+    ("registers", "left"),
+    [
+        ([b"\1" * 16, b"\2" * 16], []),
+        ([b"\1" * 16, b""], []),
+        ([b"\1" * 16, b"\2" * 24], [1]),  # of another number of registers
+        ([b"\1" * 15, b""], [0]),  # not whole words
+    ],
+)
+def test_registers_that_differ_in_size_are_not_used(
+    registers: list[bytes], left: list[int]
+) -> None:
+    class Damaged(Groups):
+        def rows(self, kind: str, argument: Subject | None) -> GroupRows | None:
+            found = super().rows(kind, argument)
+            if found is None or kind != SKETCH:
+                return found
+            chosen = [registers[row["id"]] for rows in self.files for row in rows or ()]
+            return replace(
+                found,
+                table=found.table.set_column(
+                    found.table.column_names.index("registers"),
+                    "registers",
+                    pa.array(chosen, pa.binary()),
+                ),
+            )
+
+    files = [[_row(0, "A", 2)], [_row(1, "A", 3)]]
+    aggregates = [Aggregate(Function.DISTINCT, X, sketch=SKETCH)]
+    result = answer_of(files, aggregates, [FLAG], [], (Damaged(files),))
+    assert np.flatnonzero(result.left).tolist() == left
+    with pytest.raises(ValueError, match="different sizes"):
+        merged(pa.array([b"\1" * 16, b"\1" * 24], pa.binary()), np.array([2]))
 
 
 def test_negative_sums_stay_above_the_limit() -> None:

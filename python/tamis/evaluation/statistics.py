@@ -131,7 +131,7 @@ class Grouped(Protocol):
         """Return an aggregate; None if it is not known.
 
         Args:
-            kind: "count", "sum", "min" or "max".
+            kind: "count", "sum", "min" or "max", or as `registers.sketch_kind` returns it.
             argument: What is aggregated; None: rows are counted.
         """
         ...

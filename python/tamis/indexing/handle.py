@@ -91,9 +91,9 @@ class Index(IndexChanges):
                 may spell them differently: an expression is identified by what it computes.
             fill_gaps: Whether to record bounds where the footers of Parquet files do not suffice.
                 If False, and nothing else is recorded from the rows, only footers are read.
-            aggregates: SQL of aggregates to record for each file: count, sum, avg, min or max of an
-                expression over the columns of a row. Queries with these aggregates do not read
-                files whose rows all pass their filters.
+            aggregates: SQL of aggregates to record for each file: count, sum, avg, min, max or
+                approx_count_distinct of an expression over the columns of a row. Queries with these
+                aggregates do not read files whose rows all pass their filters.
             by: The columns by whose values the aggregates are recorded, for queries that group by
                 some of them, or filter by them. Nothing is recorded of a file with more than 1000
                 combinations of their values.

@@ -33,6 +33,7 @@ __all__ = [
     "ReasonDocument",
     "SampleDocument",
     "SampledAnswer",
+    "SketchDocument",
     "SortKeyDocument",
     "SplitGoal",
     "TopKGoal",
@@ -145,6 +146,17 @@ class ClusteredGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="clustere
     keys: list[Any]
 
 
+class SketchDocument(msgspec.Struct, frozen=True):
+    """How Spark computes the registers of approx_count_distinct: see evaluation.domain.registers.
+
+    - `deviation`: the relative standard deviation that the query allows.
+    - `spark`: the version of Spark.
+    """
+
+    deviation: float
+    spark: str
+
+
 class AggregateDocument(msgspec.Struct, frozen=True):
     """An aggregate. `argument` is an expression document, or null for COUNT(*).
 
@@ -152,12 +164,15 @@ class AggregateDocument(msgspec.Struct, frozen=True):
 
     `limit`, of a sum: a whole number, as text. The sum is answered only if all partial sums of
     unscaled values, in any order, are between -limit and limit, exclusive.
+
+    `sketch`: of approx_count_distinct. Its registers are answered, not the number of values.
     """
 
-    function: Literal["count", "min", "max", "sum"]
+    function: Literal["count", "min", "max", "sum", "approx_count_distinct"]
     argument: Any = None
     filter: Any = None
     limit: str | None = None
+    sketch: SketchDocument | None = None
 
 
 class AggregateGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="aggregate"):
@@ -216,7 +231,7 @@ class PartialDocument(msgspec.Struct, frozen=True, omit_defaults=True):
     """What statistics answer for one group.
 
     - `values`: one constant of expression documents per aggregate. The value of a sum is the
-      unscaled value, as text.
+      unscaled value, as text. That of approx_count_distinct is its registers, as BINARY.
     - `by`: one such constant per column of the goal.
     """
 

@@ -175,8 +175,11 @@ class Expressions(Productions):
             return node("int", "count(*)", extra), number
         if kind < 0.35:
             return node("int", "count(", argument, ")", extra), number
-        if kind < 0.45:
+        if kind < 0.4:
             return node("int", "count(DISTINCT ", argument, ")", extra), number
+        if kind < 0.45:
+            deviation = self.rng.choice(["", "", ", 0.2"])
+            return node("int", "approx_count_distinct(", argument, f"{deviation})", extra), number
         if kind < 0.6:
             name = self.rng.choice(["sum", "sum", "avg"])
             decimals = [c.sql for c in scope if c.family == "dec"]

@@ -94,7 +94,8 @@ class Grammar(Queries):
         for _ in range(self.rng.choice([1, 1, 2, 3])):
             column = self.rng.choice(columns).sql
             call = self.rng.choice(["count(*)", f"count({column})", f"min({column})", f"max({column})",
-                                    f"min({column})", f"max({column})"])  # fmt: skip
+                                    f"min({column})", f"max({column})",
+                                    f"approx_count_distinct({column})"])  # fmt: skip
             items.append(node("item", call, f" AS {self.name('c')}"))
         if self.chance(0.06):
             items.append(node("item", f"sum(_row) AS {self.name('c')}"))

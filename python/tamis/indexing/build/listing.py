@@ -320,6 +320,34 @@ def summed(
     return None if grouped is None else DataFrame(grouped, spark)
 
 
+def sketched(
+    spark: SparkSession,
+    rows: DataFrame,
+    keys: Sequence[str],
+    others: Sequence[str],
+    sketches: Mapping[int, tuple[int, float]],
+) -> DataFrame | None:
+    """Return rows grouped by `keys`, with aggregates and registers of approx_count_distinct.
+
+    Args:
+        spark: The session.
+        rows: The rows.
+        keys: The columns by which they are grouped.
+        others: Other aggregates, as SQL.
+        sketches: For each column `registers<k>`, the number of its value, and the deviation.
+
+    Returns:
+        None if executors cannot compute the registers, because they do not have the jar.
+    """
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    sources = {k: source for k, (source, _) in sketches.items()}
+    deviations = {k: deviation for k, (_, deviation) in sketches.items()}
+    shim = _required_shim(spark)
+    grouped = shim.sketched(rows._jdf, list(keys), list(others), sources, deviations)
+    return None if grouped is None else DataFrame(grouped, spark)
+
+
 def storage_settings(spark: SparkSession) -> dict[str, str]:
     """Return the settings `fs.*` of a session, including those in the files of Hadoop."""
     shim = shim_of(spark)

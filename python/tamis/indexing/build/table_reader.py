@@ -127,7 +127,8 @@ class TableReader:
                 f"aggregates= and by=: queries of {reading.format.upper()} files do not use "
                 "recorded aggregates: leave them out, or write the table as Parquet"
             )
-        entries = entries_of(spec, self._named_leaves, self._schema, self._parse, gone)
+        version = self._spark.version if spec.groupings else None
+        entries = entries_of(spec, self._named_leaves, self._schema, self._parse, gone, version)
         if reading is None:
             return entries
         entries = tuple(entry for entry in entries if not self._is_of_partitions(entry, gone))

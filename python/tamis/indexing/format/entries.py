@@ -11,6 +11,7 @@ from typing import Any, TypeAlias
 import msgspec
 
 from tamis.errors import StatisticsIndexError
+from tamis.evaluation.domain.registers import sketch_kind
 from tamis.evaluation.pairs.relations import pair_of
 from tamis.expr.nodes import Call, Column, Expr, Literal, Opaque, columns_of
 from tamis.expr.rewrites import simplify
@@ -64,6 +65,8 @@ class Entry(msgspec.Struct, frozen=True):
     document: str | None = None
     by: tuple[tuple[tuple[str, ...], str], ...] | None = None
     passing: tuple[str, tuple[str, ...]] | None = None
+    deviation: float | None = None
+    spark: str | None = None
 
     @property
     def is_aggregate(self) -> bool:
@@ -83,7 +86,14 @@ class Entry(msgspec.Struct, frozen=True):
     @property
     def meaning(self) -> tuple[object, ...]:
         """A key that is equal for entries whose statistics mean the same."""
-        return self.kind, self.path, self.key, self.type, self.guards, self.by
+        return self.recorded_kind, self.path, self.key, self.type, self.guards, self.by
+
+    @property
+    def recorded_kind(self) -> str:
+        """The kind of an aggregate, as a query asks for it."""
+        if self.deviation is None or self.spark is None:
+            return self.kind
+        return sketch_kind(self.deviation, self.spark)
 
 
 Parse: TypeAlias = Callable[[str, str], dict[str, Any]]
@@ -95,10 +105,12 @@ def entries_of(
     schema: Schema,
     parse: Parse,
     gone: dict[str, str] | None = None,
+    spark: str | None = None,
 ) -> tuple[Entry, ...]:
     """Resolve a request to entries, one per kind of each column and expression.
 
     Args:
+        spark: The version of Spark. It may be unknown if there are no aggregates.
         gone: A mapping to which the columns and expressions are added that cannot be recorded for
             this schema, each with the reason. None: they are an error.
 
@@ -122,7 +134,7 @@ def entries_of(
         collect(sql, _of_expression(sql, kinds, schema, parse))
     for grouping in spec.groupings:
         for sql in grouping.aggregates:
-            collect(sql, _of_aggregate(sql, grouping.by, leaves, schema, parse))
+            collect(sql, _of_aggregate(sql, grouping.by, leaves, schema, parse, spark))
     return tuple(entries.values())
 
 
@@ -259,7 +271,12 @@ def microseconds_sql(sql: str) -> str:
 
 
 def _of_aggregate(
-    sql: str, by: Sequence[str], leaves: Sequence[Leaf], schema: Schema, parse: Parse
+    sql: str,
+    by: Sequence[str],
+    leaves: Sequence[Leaf],
+    schema: Schema,
+    parse: Parse,
+    spark: str | None,
 ) -> Iterator[Entry]:
     groups = tuple(_group(name, leaves, schema) for name in by)
     aggregate = written(sql)
@@ -312,6 +329,8 @@ def _of_aggregate(
         guards=tuple(dict.fromkeys(guards)),
         reads=reads,
         by=groups,
+        deviation=aggregate.deviation,
+        spark=None if aggregate.deviation is None else spark,
     )
 
 

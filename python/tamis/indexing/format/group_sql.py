@@ -3,20 +3,30 @@
 Every row has the number `id` of its file, the columns `by<i>`, and for value k the columns `v<k>`
 and `old<k>`, as in `row_sql`. A first query aggregates the rows, and a second one numbers the
 groups of each file. A function of the shim adds up whole numbers: its result `sum<k>` is a struct
-of `positive`, `negative` and `count`.
+of `positive`, `negative` and `count`. Another one computes `registers<k>` for entry k.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 from tamis.expr.sql import identifier
-from tamis.indexing.format.aggregate_sql import ROWS
+from tamis.indexing.format.aggregate_sql import APPROXIMATE, ROWS
 from tamis.indexing.format.entries import Entry
-from tamis.indexing.format.groups import MAX_GROUPS
+from tamis.indexing.format.groups import most_groups
 from tamis.indexing.format.row_sql import MAX_BOUND, TEXT
 
 __all__ = ["aggregates_sql", "group_columns", "group_keys", "numbered_sql"]
+
+#: What is recorded of each group, besides numbers of rows and values.
+_CELLS: Final = {
+    "count": (),
+    "sum": ("positive", "negative"),
+    "min": ("value",),
+    "max": ("value",),
+    APPROXIMATE: ("registers",),
+}
 
 
 def group_columns(entry: Entry) -> list[str]:
@@ -68,9 +78,9 @@ def numbered_sql(entries: Sequence[Entry], sources: Sequence[int], as_decimals: 
     """Return SQL of one row per file and group.
 
     Its columns are `id`, `by<i>`, the number `n` of rows, `place`, the number of the group in its
-    file, and for each entry `old<k>`, `count<k>`, `positive<k>`, `negative<k>` and `value<k>`, as
-    far as it has them. Groups are cut off if there are too many: the remaining ones of such a file
-    have fewer rows than the file, so it does not count.
+    file, and for each entry `old<k>`, `count<k>`, `positive<k>`, `negative<k>`, `value<k>` and
+    `registers<k>`, as far as it has them. Groups are cut off if there are too many: the remaining
+    ones of such a file have fewer rows than the file, so it does not count.
 
     The arguments are those of `aggregates_sql`.
     """
@@ -85,7 +95,7 @@ def numbered_sql(entries: Sequence[Entry], sources: Sequence[int], as_decimals: 
     ]
     for k, (entry, source) in enumerate(zip(entries, sources, strict=True)):
         wanted.append(f"old{k}" if entry.guards else f"false AS old{k}")
-        cells = {"sum": ["positive", "negative"], "count": []}.get(entry.kind, ["value"])
+        cells = [*_CELLS[entry.kind]]
         cells += ["count"] if entry.sql != ROWS else []
         is_whole = entry.kind == "sum" and not as_decimals
         wanted += [f"sum{source}.{c} AS {c}{k}" if is_whole else f"{c}{k}" for c in cells]
@@ -95,4 +105,5 @@ def numbered_sql(entries: Sequence[Entry], sources: Sequence[int], as_decimals: 
         f"SELECT *, row_number() OVER (PARTITION BY id ORDER BY {', '.join(names)}) AS place "
         "FROM {grouped}"
     )
-    return f"SELECT {', '.join(wanted)}, place FROM ({numbered}) WHERE place <= {MAX_GROUPS + 1}"
+    most = min(map(most_groups, entries))
+    return f"SELECT {', '.join(wanted)}, place FROM ({numbered}) WHERE place <= {most + 1}"

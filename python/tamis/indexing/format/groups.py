@@ -11,6 +11,7 @@
   these rows, in any order, lies between them, which shows where Spark's sum cannot overflow. Null:
   unknown.
 - `value` of MIN and MAX. Null although `count` is not 0: unknown.
+- `registers` of approx_count_distinct: see evaluation.domain.registers.
 
 The groups of a file are in the order of their columns, NULL first, so those of two entries with the
 same columns are the same, in the same order.
@@ -29,14 +30,25 @@ import pyarrow as pa
 from tamis.evaluation.domain.group_places import places_of
 from tamis.expr.types import DataType
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
+from tamis.indexing.format.aggregate_sql import APPROXIMATE, register_bytes
 from tamis.indexing.format.entries import Entry
 
-__all__ = ["MAX_GROUPS", "Groups", "by_names", "joined", "no_groups", "schema_of"]
+__all__ = [
+    "MAX_GROUPS",
+    "Groups",
+    "by_names",
+    "joined",
+    "most_groups",
+    "no_groups",
+    "schema_of",
+]
 
 Longs = npt.NDArray[np.int64]
 
 #: Nothing is recorded of a file with more groups.
 MAX_GROUPS: Final = 1000
+#: The most bytes of registers of a file.
+_MOST_BYTES: Final = 1 << 20
 _ROWS: Final = "rows"
 
 
@@ -83,7 +95,16 @@ def schema_of(entry: Entry) -> pa.Schema:
         fields += [pa.field("positive", wide), pa.field("negative", wide)]
     elif entry.kind in ("min", "max"):
         fields.append(pa.field("value", arrow_type(entry.leaf)))
+    elif entry.kind == APPROXIMATE:
+        fields.append(pa.field("registers", pa.binary()))
     return pa.schema(fields)
+
+
+def most_groups(entry: Entry) -> int:
+    """Return the most groups of a file of which an entry is recorded."""
+    if entry.deviation is None:
+        return MAX_GROUPS
+    return min(MAX_GROUPS, _MOST_BYTES // register_bytes(entry.deviation))
 
 
 def no_groups(entry: Entry, files: int, size: int = -1) -> Groups:

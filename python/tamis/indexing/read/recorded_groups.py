@@ -12,6 +12,7 @@ import numpy.typing as npt
 from tamis.evaluation.statistics import GroupRows, Subject
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
+from tamis.indexing.format.aggregate_sql import AGGREGATES
 from tamis.indexing.format.groups import Groups
 
 __all__ = ["By", "Named", "RecordedGroups"]
@@ -62,8 +63,9 @@ class RecordedGroups:
 
     def _entry(self, kind: str, argument: Subject | None) -> tuple[int, DataType] | None:
         if argument is None:
-            # every aggregate counts the rows of its groups
-            return next(iter(self.entries.values()), None)
+            # every aggregate counts the rows of its groups, those of fewer files if it is large
+            counting = (each for (kind, _), each in self.entries.items() if kind in AGGREGATES)
+            return next(counting, next(iter(self.entries.values()), None))
         subject: object = argument
         if isinstance(argument, str):
             if not self.is_usable(argument):

@@ -119,7 +119,7 @@ class Recordings:
         if data_type is None or entry.kind not in AGGREGATES or None in types:
             return
         columns = tuple((fold(path), kind) for (path, _), kind in zip(by, types, strict=True))
-        self.aggregates.setdefault(columns, {})[entry.kind, subject] = k, data_type
+        self.aggregates.setdefault(columns, {})[entry.recorded_kind, subject] = k, data_type
         self._grouped[k] = entry
 
     def groups(self, k: int) -> Groups:

@@ -18,8 +18,9 @@ what these contribute: see `group_contributions`. An index may record such aggre
 
 The aggregates can be combined from disjoint sets of rows: COUNT is the sum of the counts, MIN is
 the MIN of the MINs, MAX the MAX of the MAXs, SUM the sum of the sums where `sum_limits` proves that
-the order does not matter. So the partial aggregates of the covered files,
-combined with those of the rows of the other files, give the aggregate over all rows.
+the order does not matter. The registers of APPROX_COUNT_DISTINCT are merged. So the partial
+aggregates of the covered files, combined with those of the rows of the other files, give the
+aggregate over all rows.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import Flags
+from tamis.evaluation.domain.registers import merged_lists
 from tamis.expr.nodes import Column, Expr, Value
 from tamis.files.arrow_edges import value_of_cell
 from tamis.files.segments import Segment
@@ -76,7 +78,7 @@ class Partial:
     """What the covered files of one group contribute.
 
     `values` has one value per aggregate, in their order, and `by` one per grouping column. None
-    means NULL. A SUM is an unscaled value.
+    means NULL. A SUM is an unscaled value, and an APPROX_COUNT_DISTINCT its registers.
     """
 
     key: int
@@ -257,6 +259,8 @@ def _values(aggregate: Aggregate, name: str, combined: pa.Table) -> list[Value]:
         rows = combined.select(list(cells_to_combine(aggregate, name))).to_pylist()
         # SUM of no value is NULL
         return [_difference(name, row) if row[name] else None for row in rows]
+    if aggregate.function is Function.DISTINCT:
+        return _registers(combined.column(name))
     cells: list[Any] = combined.column(name).to_pylist()
     data_type = aggregate.type
     if aggregate.function is Function.COUNT or data_type is None:
@@ -265,6 +269,13 @@ def _values(aggregate: Aggregate, name: str, combined: pa.Table) -> list[Value]:
         return [value_of_cell(cell, data_type) for cell in cells]
     except UnicodeDecodeError as problem:
         raise NotTextError(aggregate) from problem
+
+
+def _registers(lists: pa.ChunkedArray) -> list[Value]:
+    if not pa.types.is_list(lists.type):
+        return [b""] * len(lists)  # there are no groups
+    registers: list[Value] = merged_lists(lists.combine_chunks()).to_pylist()
+    return registers
 
 
 def _difference(name: str, sums: dict[str, int]) -> int:

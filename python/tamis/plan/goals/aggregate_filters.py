@@ -22,7 +22,7 @@ from tamis.evaluation.interpreter import truth
 from tamis.evaluation.raising import can_raise, may_raise
 from tamis.evaluation.statistics import Statistics
 from tamis.expr.nodes import Expr
-from tamis.plan.goals.aggregate_functions import Aggregate, Function, cells_to_combine
+from tamis.plan.goals.aggregate_functions import Aggregate, cells_to_combine
 from tamis.plan.goals.fully_matching import can_match_fully
 from tamis.plan.scan_decision import together
 
@@ -64,12 +64,13 @@ def of_counting(
         cells: The contributions of all rows. There may be none.
         counts: Where all rows count.
     """
-    is_edge = aggregate.function in (Function.MIN, Function.MAX)
-    # MIN and MAX of no rows are NULL; their COUNT and each limb of their SUM are 0
-    nothing = pa.nulls(len(counts)) if is_edge else pa.array(np.zeros(len(counts), np.int64))
+    # MIN and MAX of no rows are NULL, and they have no registers; their COUNT and each limb of
+    # their SUM are 0
+    is_null = aggregate.function.is_null_of_nothing
+    nothing = pa.nulls(len(counts)) if is_null else pa.array(np.zeros(len(counts), np.int64))
     flags = pa.array(counts)
     return {
-        cell: pc.if_else(flags, cells[cell], pa.scalar(None if is_edge else 0, cells[cell].type))
+        cell: pc.if_else(flags, cells[cell], pa.scalar(None if is_null else 0, cells[cell].type))
         if cell in cells
         else nothing
         for cell in cells_to_combine(aggregate, name)

@@ -71,7 +71,7 @@ def _of_bounds(
     column = aggregate.column
     if aggregate.argument is None:
         return np.ones(len(records), np.bool_), {name: pa.array(records)}
-    if column is None or aggregate.function is Function.SUM:
+    if column is None or aggregate.function.is_recorded:
         return np.zeros(len(records), np.bool_), {}
     bounds = statistics.bounds(column)
     if aggregate.function is Function.COUNT:

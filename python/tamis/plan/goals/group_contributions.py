@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.domain.group_places import places_of, sums_of
+from tamis.evaluation.domain.registers import are_alike, merged
 from tamis.evaluation.statistics import Grouped, GroupRows, Statistics
 from tamis.expr.nodes import Column, Expr
 from tamis.files.arrow_edges import cells_of
@@ -42,9 +43,10 @@ def recorded(grouped: Grouped, aggregate: Aggregate) -> GroupRows | None:
     """Return an aggregate of groups; None if it is not recorded for values of the same type."""
     if aggregate.argument is not None and aggregate.subject is None:
         return None
-    rows = grouped.rows(aggregate.function, aggregate.subject)
-    is_edge = aggregate.function in (Function.MIN, Function.MAX)
-    return None if rows is None or (is_edge and rows.type != aggregate.type) else rows
+    rows = grouped.rows(aggregate.kind, aggregate.subject)
+    # other types have other values, and other hashes
+    needs_type = aggregate.function in (Function.MIN, Function.MAX, Function.DISTINCT)
+    return None if rows is None or (needs_type and rows.type != aggregate.type) else rows
 
 
 def container_totals(
@@ -74,6 +76,8 @@ def container_totals(
 def _totals(
     aggregate: Aggregate, name: str, sizes: Longs, cells: dict[str, pa.Array]
 ) -> dict[str, pa.Array]:
+    if aggregate.function is Function.DISTINCT:
+        return {name: merged(cells[name], sizes)}
     if aggregate.function not in (Function.MIN, Function.MAX):
         return {column: pa.array(sums_of(sizes, cell.to_numpy())) for column, cell in cells.items()}
     owner = pa.array(np.repeat(np.arange(len(sizes)), np.maximum(sizes, 0)))
@@ -96,6 +100,10 @@ def _cells(aggregate: Aggregate, name: str, rows: GroupRows) -> tuple[Flags, dic
         sure = pc.and_(positive.is_valid(), negative.is_valid())
         cells = {name: count} | to_limbs(f"{name}.p", positive) | to_limbs(f"{name}.n", negative)
         return np.asarray(sure.to_numpy(zero_copy_only=False)), cells
+    if aggregate.function is Function.DISTINCT:
+        registers = _plain(table, "registers")
+        alike = are_alike(registers)
+        return alike, {name: pc.if_else(pa.array(alike), registers, None)}
     known, values = cells_of(_plain(table, "value"), rows.type)
     if rows.type.is_floating:
         known = known & ~is_zero(values)

@@ -8,6 +8,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tamis.evaluation.domain.registers import sketch_kind
 from tamis.expr.nodes import Column, Expr, Value
 from tamis.expr.rewrites import simplify
 from tamis.expr.sql import to_sql
@@ -32,6 +33,8 @@ __all__ = ["answer_aggregates"]
 
 #: The most groups that an answer has. They become rows of the plan.
 _MOST_GROUPS: Final = 10_000
+#: The most bytes of registers in an answer: those of 10,000 groups under the default deviation.
+_MOST_REGISTERS: Final = 10_000 * 416
 
 
 def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer | None:
@@ -99,7 +102,7 @@ def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer |
         return _not_certain([problem.aggregate])
     except MayOverflowError as problem:
         return nothing("AGGREGATE_MAY_OVERFLOW", aggregate=_name(problem.aggregate))
-    if len(answered.partials) > _MOST_GROUPS:
+    if len(answered.partials) > _MOST_GROUPS or _registers(answered) > _MOST_REGISTERS:
         return nothing("AGGREGATE_HAS_MANY_GROUPS", groups=len(answered.partials))
     groups = [
         PartialDocument(
@@ -120,6 +123,7 @@ def _aggregates(goal: AggregateGoal, decoded: list[Expr]) -> list[Aggregate]:
             None if each.argument is None else next(parts),
             int(each.limit or 0),
             None if each.filter is None else simplify(next(parts)),
+            None if each.sketch is None else sketch_kind(each.sketch.deviation, each.sketch.spark),
         )
         for each in goal.aggregates
     ]
@@ -128,13 +132,21 @@ def _aggregates(goal: AggregateGoal, decoded: list[Expr]) -> list[Aggregate]:
 def _may_be_known(aggregate: Aggregate) -> bool:
     """Return whether statistics other than recorded aggregates may answer it, or say why not."""
     is_unknown = aggregate.argument is not None and aggregate.subject is None
-    return aggregate.is_of_column or (is_unknown and aggregate.function is not Function.SUM)
+    return aggregate.is_of_column or (is_unknown and not aggregate.function.is_recorded)
 
 
 def _is_strange(aggregate: Aggregate) -> bool:
     if aggregate.argument is None:
         return aggregate.function is not Function.COUNT
-    return aggregate.subject is None
+    is_sketch = aggregate.function is Function.DISTINCT
+    return aggregate.subject is None or is_sketch != (aggregate.sketch is not None)
+
+
+def _registers(answered: Answered) -> int:
+    """Return the number of bytes of registers of an answer."""
+    values = (value for partial in answered.partials for value in partial.values)
+    # MIN and MAX of BINARY count, too, and are as long
+    return sum(len(value) for value in values if isinstance(value, bytes))
 
 
 def _constant(aggregate: Aggregate, value: Value) -> bool | int | float | str | None:

@@ -7,8 +7,7 @@ pair. A number that two listed files share counts for neither.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from urllib.parse import unquote
 
 from tamis.indexing.format.hashing import hash_bytes, hash_long
@@ -42,21 +41,20 @@ class FileIds:
         self._files = [*zip(uris, sizes, mtimes, strict=True)]
 
     def places(self, found: Iterable[int]) -> dict[int, int]:
-        """Return the place of each file by its number.
+        """Return the place of each file by the numbers that it may have.
 
         Args:
-            found: Numbers that Spark found. They show how it spells paths.
+            found: Numbers that Spark found. They show whether it knows sizes.
         """
         numbers = set(found)
-        return next((each for each in self._spelled if not numbers.isdisjoint(each)), {})
-
-    @property
-    def _spelled(self) -> Iterator[dict[int, int]]:
-        for spell in (str, unquote):
-            for knows_size in (True, False):
-                ids = [
-                    file_id(spell(uri), size if knows_size else None, mtime)
-                    for uri, size, mtime in self._files
-                ]
-                counts = Counter(ids)
-                yield {each: place for place, each in enumerate(ids) if counts[each] == 1}
+        places: dict[int, int] = {}
+        shared = set()
+        for knows_size in (True, False):
+            for place, (uri, size, mtime) in enumerate(self._files):
+                for path in {uri, unquote(uri)}:
+                    number = file_id(path, size if knows_size else None, mtime)
+                    if places.setdefault(number, place) != place:
+                        shared.add(number)
+            if numbers <= places.keys():
+                break
+        return {number: place for number, place in places.items() if number not in shared}

@@ -24,7 +24,7 @@ from tamis.indexing.read.snapshot import FileKeys, canonical
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["FileRows", "Watch", "spellings", "unambiguous"]
+__all__ = ["FileRows", "Watch", "owners", "spellings", "unambiguous"]
 
 Id = TypeVar("Id", int, str)
 
@@ -142,12 +142,14 @@ class FileRows:
                 rows.append(row)
         return places, rows
 
-    def owners(self, files: pa.Array, places: Mapping[Id, int]) -> npt.NDArray[np.int64]:
-        """Return the place of the file of each row; -1 if its name has none."""
-        codes = files.dictionary_encode()
-        of_code = [places.get(name, -1) for name in codes.dictionary.to_pylist()]
-        found: npt.NDArray[np.int64] = np.array([*of_code, -1], np.int64)[codes.indices.to_numpy()]
-        return found
+
+def owners(files: pa.Array, places: Mapping[Id, int]) -> npt.NDArray[np.int64]:
+    """Return the place of the file of each row, by its path or number; -1 if that has no place."""
+    codes = files.dictionary_encode()
+    names: list[Id] = codes.dictionary.to_pylist()
+    numbers = np.array([*(places.get(name, -1) for name in names), -1], np.int64)
+    found: npt.NDArray[np.int64] = numbers[codes.indices.to_numpy()]
+    return found
 
 
 def unambiguous(ids: Sequence[Id], places_and_rows: Iterable[tuple[int, int]]) -> dict[Id, int]:

@@ -9,11 +9,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.indexing.build.listing import numbered, summed
+from tamis.errors import StatisticsIndexError
+from tamis.indexing.build.listing import numbered, sketched, summed
 from tamis.indexing.build.rows.file_ids import FileIds
-from tamis.indexing.build.rows.file_rows import FileRows
+from tamis.indexing.build.rows.file_rows import FileRows, owners
 from tamis.indexing.build.rows.group_job_result import GroupJobResult
 from tamis.indexing.build.rows.long_sums import are_incomplete, as_decimals, summed_type
+from tamis.indexing.format.aggregate_sql import APPROXIMATE, register_bytes
 from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.group_sql import (
@@ -22,7 +24,7 @@ from tamis.indexing.format.group_sql import (
     group_keys,
     numbered_sql,
 )
-from tamis.indexing.format.groups import MAX_GROUPS
+from tamis.indexing.format.groups import MAX_GROUPS, most_groups
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -31,10 +33,57 @@ __all__ = ["aggregate_groups"]
 
 #: Groups that are collected at a time, about 60 bytes each.
 _MOST_COLLECTED: Final = 2_000_000
+#: Bytes of registers that are collected at a time.
+_MOST_BYTES: Final = 1 << 27
 
 
 def aggregate_groups(files: FileRows, entries: Sequence[Entry]) -> Iterator[Columns]:
     """Return the aggregates of each entry. All have the same columns `by`."""
+    # a function that Spark does not compile slows down all others of the same query
+    sketches = [entry for entry in entries if entry.kind == APPROXIMATE]
+    others = [entry for entry in entries if entry.kind != APPROXIMATE]
+    found = iter(_aggregates(files, others)), iter(_registers(files, sketches))
+    return (next(found[entry.kind == APPROXIMATE]) for entry in entries)
+
+
+def _registers(files: FileRows, entries: Sequence[Entry]) -> Iterator[Columns]:
+    """Return the registers of approx_count_distinct of each entry.
+
+    Raises:
+        StatisticsIndexError: Executors cannot compute them.
+    """
+    if not entries:
+        return
+    gathered = [GroupJobResult(entry, len(files.uris)) for entry in entries]
+    most = min(map(most_groups, entries)) + 1
+    size = sum(register_bytes(entry.deviation or 1) for entry in entries)
+    for places in files.batches([most], max(most, _MOST_BYTES // size)):
+        rows, sources = _rows(files, places, entries)
+        sketches = {
+            k: (source, entry.deviation or 1)
+            for k, (source, entry) in enumerate(zip(sources, entries, strict=True))
+        }
+        others = aggregates_sql(entries, sources, as_decimals=False)
+        grouped = sketched(files.spark, rows, group_keys(entries[0]), others, sketches)
+        if grouped is None:
+            raise StatisticsIndexError(
+                "approx_count_distinct cannot be recorded, because executors do not have the jar "
+                'of tamis: pass it to --jars, see "python -m tamis jar", or leave it out'
+            )
+        with files.watch(f"counting distinct values of the groups of {len(places)} files"):
+            text = numbered_sql(entries, sources, as_decimals=False)
+            table = files.spark.sql(text, grouped=grouped).toArrow().sort_by("place")
+        places_of_groups = _owners(files, places)(table)
+        for k, each in enumerate(gathered):
+            each.add(k, table, places_of_groups)
+    empty = np.flatnonzero(files.records == 0).tolist()
+    yield from [each.finished(empty) for each in gathered]
+
+
+def _aggregates(files: FileRows, entries: Sequence[Entry]) -> Iterator[Columns]:
+    """Return the aggregates of each entry other than registers."""
+    if not entries:
+        return
     gathered = [GroupJobResult(entry, len(files.uris)) for entry in entries]
     for places in files.batches([MAX_GROUPS + 1], _MOST_COLLECTED):
         again: Sequence[int] = range(len(entries))
@@ -58,7 +107,7 @@ def aggregate_groups(files: FileRows, entries: Sequence[Entry]) -> Iterator[Colu
         for number, k in enumerate(again):
             gathered[k].add(number, table, places_of_groups)
     empty = np.flatnonzero(files.records == 0).tolist()
-    return iter([each.finished(empty) for each in gathered])
+    yield from [each.finished(empty) for each in gathered]
 
 
 def _whole_numbers(
@@ -126,6 +175,6 @@ def _owners(files: FileRows, places: Sequence[int]) -> Callable[[pa.Table], npt.
             for number, n in zip(found, counts.column("n_sum").to_pylist(), strict=True)
             if number in named and n == files.records[places[named[number]]]
         }
-        return files.owners(table.column("id").combine_chunks(), whole)
+        return owners(table.column("id").combine_chunks(), whole)
 
     return owner

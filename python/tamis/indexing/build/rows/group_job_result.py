@@ -12,7 +12,14 @@ import pyarrow.compute as pc
 
 from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns
-from tamis.indexing.format.groups import MAX_GROUPS, Groups, by_names, joined, no_groups, schema_of
+from tamis.indexing.format.groups import (
+    Groups,
+    by_names,
+    joined,
+    most_groups,
+    no_groups,
+    schema_of,
+)
 from tamis.indexing.format.row_sql import FLOATING, MAX_BOUND
 
 __all__ = ["GroupJobResult"]
@@ -48,7 +55,7 @@ class GroupJobResult:
         bad = np.zeros(self.files, bool)
         bad[places[unknown & (places >= 0)]] = True
         sizes = np.bincount(places[places >= 0], minlength=self.files)
-        bad |= sizes > MAX_GROUPS
+        bad |= sizes > most_groups(self.entry)
         chosen = np.flatnonzero((places >= 0) & ~bad[places])
         order = chosen[np.argsort(places[chosen], kind="stable")]
         kinds = schema_of(self.entry)

@@ -23,7 +23,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError
-from tamis.indexing.build.rows.file_rows import FileRows, Watch, spellings, unambiguous
+from tamis.indexing.build.rows.file_rows import FileRows, Watch, owners, spellings, unambiguous
 from tamis.indexing.build.rows.group_aggregation import aggregate_groups
 from tamis.indexing.build.rows.row_bounds import bounds_at, unknown_bounds
 from tamis.indexing.build.rows.row_group_places import place_sql, steps_of
@@ -224,7 +224,7 @@ class Job(FileRows):
         files = stamped.rename_columns(["n" if c == "n_sum" else c for c in stamped.column_names])
         read = files.column("file").to_pylist()
         known = unambiguous(read, zip(*self.matched(files), strict=True))
-        owner = self.owners(table.column("file").combine_chunks(), known)
+        owner = owners(table.column("file").combine_chunks(), known)
         numbers = table.column("row_group").to_numpy()
         for row, (place, number, n) in enumerate(
             zip(owner, numbers, table.column("n").to_numpy(), strict=True)

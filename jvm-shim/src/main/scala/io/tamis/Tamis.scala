@@ -159,6 +159,29 @@ object Tamis {
     RowsByFile.summed(rows, keys.asScala.toSeq, others.asScala.toSeq, kinds).orNull
   }
 
+  /** Registers of approx_count_distinct and other aggregates of rows by some columns: see
+    * RowsByFile.sketched.
+    *
+    * @param sources
+    *   the number of the value for each k
+    * @param deviations
+    *   the relative standard deviation for each k
+    * @return
+    *   null if executors cannot compute them
+    */
+  def sketched(
+      rows: Dataset[_],
+      keys: java.util.List[String],
+      others: java.util.List[String],
+      sources: java.util.Map[Integer, Integer],
+      deviations: java.util.Map[Integer, java.lang.Double]
+  ): Dataset[Row] = {
+    val wanted = sources.asScala.toSeq.map { case (k, source) =>
+      (k.intValue, source.intValue, deviations.get(k).doubleValue)
+    }
+    RowsByFile.sketched(rows, keys.asScala.toSeq, others.asScala.toSeq, wanted).orNull
+  }
+
   /** How many files wait for an automatic index; null if that is not known. */
   def waitingFiles(session: SparkSession, root: String, location: String): Integer = {
     PlannerClient

@@ -1,7 +1,7 @@
 package io.tamis.formats
 
 import io.tamis.remote.ExecutorJar
-import io.tamis.runtime.{ExactSum, FileId, UnscaledLong}
+import io.tamis.runtime.{ExactSum, FileId, HllOfValues, UnscaledLong}
 
 import org.apache.spark.sql.{Column, Dataset, Row}
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -49,13 +49,34 @@ object RowsByFile {
         .map(_.as(s"sum$k"))
     }
     Option.when((unscaled ++ sums).forall(_.nonEmpty)) {
-      val wanted = others.map(expr) ++ sums.flatten
-      rows
-        .select(rows.columns.toSeq.map(col) ++ unscaled.flatten: _*)
-        .groupBy(keys.map(col): _*)
-        .agg(wanted.head, wanted.tail: _*)
+      val all = rows.select(rows.columns.toSeq.map(col) ++ unscaled.flatten: _*)
+      grouped(all, keys, others.map(expr) ++ sums.flatten)
     }
   }
+
+  /** The registers `registers<k>` of approx_count_distinct of columns, and other aggregates, by the
+    * values of some columns. None if executors do not have the jar: see [[HllOfValues]].
+    *
+    * @param wanted
+    *   k, the number of the value, and the relative standard deviation
+    */
+  def sketched(
+      rows: Dataset[_],
+      keys: Seq[String],
+      others: Seq[String],
+      wanted: Seq[(Int, Int, Double)]
+  ): Option[Dataset[Row]] = {
+    val registers = wanted.map { case (k, source, deviation) =>
+      computed(rows, Seq(col(s"v$source"))) { case Seq(v) => HllOfValues(v, deviation) }
+        .map(_.as(s"registers$k"))
+    }
+    Option.when(registers.forall(_.nonEmpty)) {
+      grouped(rows, keys, others.map(expr) ++ registers.flatten)
+    }
+  }
+
+  private def grouped(rows: Dataset[_], keys: Seq[String], wanted: Seq[Column]): Dataset[Row] =
+    rows.groupBy(keys.map(col): _*).agg(wanted.head, wanted.tail: _*)
 
   /** Whole numbers, or the unscaled values of decimals. These are unknown if the column has another
     * type than expected.
@@ -70,8 +91,10 @@ object RowsByFile {
   ): Option[Column] =
     if (!ExecutorJar.isThere(rows.sparkSession.sparkContext)) None
     else
-      ExpressionColumns.of(columns: _*)(make.andThen {
-        case f: AggregateFunction => f.toAggregateExpression()
-        case e                    => e
-      })
+      ExpressionColumns.of(columns: _*) { inputs =>
+        make(inputs) match {
+          case f: AggregateFunction => f.toAggregateExpression()
+          case e                    => e
+        }
+      }
 }

@@ -11,7 +11,14 @@ import scala.util.Try
 import com.fasterxml.jackson.databind.JsonNode
 import com.fasterxml.jackson.databind.node.ObjectNode
 import org.apache.spark.sql.catalyst.expressions.{Cast, Expression, Literal}
-import org.apache.spark.sql.catalyst.expressions.aggregate.{Average, Count, Max, Min, Sum}
+import org.apache.spark.sql.catalyst.expressions.aggregate.{
+  Average,
+  Count,
+  HyperLogLogPlusPlus,
+  Max,
+  Min,
+  Sum
+}
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.execution.SparkPlan
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanHelper
@@ -62,23 +69,27 @@ private[report] object RecordableAggregates extends AdaptiveSparkPlanHelper {
       wanted: StatisticsAggregate,
       function: AnswerableFunction
   ): Option[String] = {
-    val name = function.expression.aggregateFunction match {
-      case _: Count   => Some("count")
-      case _: Sum     => Some("sum")
-      case _: Average => Some("avg")
-      case _: Min     => Some("min")
-      case _: Max     => Some("max")
-      case _          => None
+    val (name, more) = function.expression.aggregateFunction match {
+      case _: Count               => Some("count") -> ""
+      case _: Sum                 => Some("sum") -> ""
+      case _: Average             => Some("avg") -> ""
+      case _: Min                 => Some("min") -> ""
+      case _: Max                 => Some("max") -> ""
+      case h: HyperLogLogPlusPlus => Some(h.prettyName) -> deviation(h)
+      case _                      => None -> ""
     }
     name.flatMap { name =>
       function.parts.head.argument match {
         case None           => Some(s"$name(*)")
         case Some(argument) =>
           val forms = Seq(argument, withTypes(argument)).map(ExpressionWriter.sqlOf).distinct
-          forms.find(isFound(session, wanted, argument, _)).map(sql => s"$name($sql)")
+          forms.find(isFound(session, wanted, argument, _)).map(sql => s"$name($sql$more)")
       }
     }
   }
+
+  private def deviation(h: HyperLogLogPlusPlus): String =
+    if (h.relativeSD == new HyperLogLogPlusPlus(h.child).relativeSD) "" else s", ${h.relativeSD}"
 
   /** The SQL of a constant does not show the precision of its type. */
   private def withTypes(argument: Expression): Expression = argument.transformUp {

@@ -36,7 +36,7 @@ final case class FileId(path: Expression, size: Expression, modified: Expression
 
   override protected def doGenCode(ctx: CodegenContext, ev: ExprCode): ExprCode = {
     val last = ctx.addMutableState(FileId.Last, "lastFile", v => s"$v = new ${FileId.Last}();")
-    val Seq(p, s, m) = children.map(_.genCode(ctx))
+    val (p, s, m) = (path.genCode(ctx), size.genCode(ctx), modified.genCode(ctx))
     val name = ctx.freshName("path")
     ev.copy(
       code = code"""

@@ -135,13 +135,25 @@ object AggregateGoal {
     * @param limit
     *   of a sum: a whole number. Spark adds unscaled values exactly while each partial sum is
     *   between -limit and limit, exclusive.
+    * @param sketch
+    *   of registers: how they are computed
     */
   final case class Function(
       function: Kind,
       argument: Option[ObjectNode],
       filter: Option[ObjectNode] = None,
-      limit: Option[String] = None
+      limit: Option[String] = None,
+      sketch: Option[Sketch] = None
   )
+
+  /** How Spark computes the registers of approx_count_distinct.
+    *
+    * @param deviation
+    *   the relative standard deviation that the query allows
+    * @param spark
+    *   the version of Spark, whose hashes may change
+    */
+  final case class Sketch(deviation: Double, spark: String)
 
   /** A function that statistics can answer.
     *
@@ -153,4 +165,7 @@ object AggregateGoal {
   case object Min extends Kind("min")
   case object Max extends Kind("max")
   case object Sum extends Kind("sum")
+
+  /** The registers of approx_count_distinct, see HllRegisters. */
+  final case class Distinct(deviation: Double) extends Kind("approx_count_distinct")
 }

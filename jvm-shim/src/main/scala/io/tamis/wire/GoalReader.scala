@@ -1,5 +1,6 @@
 package io.tamis.wire
 
+import io.tamis.runtime.HllRegisters
 import java.util.BitSet
 
 import scala.jdk.CollectionConverters._
@@ -12,7 +13,7 @@ import org.apache.spark.sql.catalyst.expressions.{
   LessThanOrEqual,
   Or
 }
-import org.apache.spark.sql.types.DataType
+import org.apache.spark.sql.types.{BinaryType, DataType}
 
 /** Aggregates answered by statistics.
   *
@@ -141,8 +142,9 @@ object GoalReader {
             nodes.zip(of).map { case (node, each) => value(node, each).orNull }
           }
           val values = read("values", functions) {
-            case (node, (AggregateGoal.Sum, t)) => ConstantReader.unscaled(node, t)
-            case (node, (_, t))                 => ConstantReader.value(node, t)
+            case (node, (AggregateGoal.Sum, t))         => ConstantReader.unscaled(node, t)
+            case (node, (AggregateGoal.Distinct(d), _)) => Some(registers(node, d))
+            case (node, (_, t))                         => ConstantReader.value(node, t)
           }
           val by = read("by", columns)(ConstantReader.value)
           AnsweredGroup(group.path("key").intValue, by, values)
@@ -155,6 +157,16 @@ object GoalReader {
         groups
       )
     }
+  }
+
+  /** Registers of no value have no bytes. Throws if there are more or fewer than Spark has. */
+  private def registers(node: JsonNode, deviation: Double): Array[Byte] = {
+    val bytes = ConstantReader
+      .value(node, BinaryType)
+      .fold(Array.empty[Byte])(_.asInstanceOf[Array[Byte]])
+    val size = HllRegisters.size(deviation)
+    require(bytes.isEmpty || bytes.length == size, s"${bytes.length} bytes instead of $size")
+    bytes
   }
 
   private def hasGoal(answer: PlanAnswer): Boolean =

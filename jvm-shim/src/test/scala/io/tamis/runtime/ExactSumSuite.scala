@@ -12,7 +12,7 @@ class ExactSumSuite extends munit.FunSuite {
   private def projected(to: Seq[Expression], from: Seq[Attribute]): InternalRow => InternalRow = {
     val compiled = UnsafeProjection.create(to, from)
     val interpreted = InterpretedUnsafeProjection.createProjection(
-      BindReferences.bindReferences(to, AttributeSeq(from))
+      BindReferences.bindReferences(to, from)
     )
     row => {
       val result = compiled(row).copy()
@@ -21,21 +21,27 @@ class ExactSumSuite extends munit.FunSuite {
     }
   }
 
-  /** The sums of some values, added up in parts that are then merged in turn. */
-  private def summed(parts: Seq[Seq[Option[Long]]], hasUnknown: Boolean): Seq[Option[Long]] = {
-    val function = ExactSum(value, hasUnknown)
-    val buffers = function.aggBufferAttributes
-    val update = projected(function.updateExpressions, buffers :+ value)
-    val merge =
+  private final class Sums(hasUnknown: Boolean) {
+    private val function = ExactSum(value, hasUnknown)
+    private val buffers = function.aggBufferAttributes
+    private val update = projected(function.updateExpressions, buffers :+ value)
+    private val merge =
       projected(function.mergeExpressions, buffers ++ function.inputAggBufferAttributes)
-    val empty = InternalRow.fromSeq(function.initialValues.map(_.eval()))
-    val partial = parts.map(_.foldLeft(empty) { (buffer, v) =>
-      update(new JoinedRow(buffer, InternalRow(v.getOrElse(null))))
-    })
-    val whole = partial.foldLeft(empty)((a, b) => merge(new JoinedRow(a, b)))
-    val result = projected(Seq(function.evaluateExpression), buffers)(whole).getStruct(0, 3)
-    (0 until 3).map(i => Option.when(!result.isNullAt(i))(result.getLong(i)))
+    private val evaluate = projected(Seq(function.evaluateExpression), buffers)
+    private val empty = InternalRow.fromSeq(function.initialValues.map(_.eval()))
+
+    /** The sums of some values, added up in parts that are then merged in turn. */
+    def of(parts: Seq[Seq[Option[Long]]]): Seq[Option[Long]] = {
+      val partial = parts.map(_.foldLeft(empty) { (buffer, v) =>
+        update(new JoinedRow(buffer, InternalRow(v.getOrElse(null))))
+      })
+      val whole = partial.foldLeft(empty)((a, b) => merge(new JoinedRow(a, b)))
+      val result = evaluate(whole).getStruct(0, 3)
+      (0 until 3).map(i => Option.when(!result.isNullAt(i))(result.getLong(i)))
+    }
   }
+
+  private lazy val sums = Seq(true, false).map(flag => flag -> new Sums(flag)).toMap
 
   private def expected(values: Seq[Option[Long]], hasUnknown: Boolean): Seq[Option[Long]] = {
     val known = values.flatten
@@ -46,7 +52,7 @@ class ExactSumSuite extends munit.FunSuite {
   }
 
   private def checked(parts: Seq[Seq[Option[Long]]], hasUnknown: Boolean): Unit =
-    assertEquals(summed(parts, hasUnknown), expected(parts.flatten, hasUnknown), parts)
+    assertEquals(sums(hasUnknown).of(parts), expected(parts.flatten, hasUnknown), parts)
 
   private val Max = Long.MaxValue
   private val Min = Long.MinValue

@@ -43,7 +43,8 @@ class FileIdSuite extends munit.FunSuite {
       val expected = hash(path, size, modified)
       assertEquals(id.eval(row(path, size, modified)), expected)
       // the memory of the row is that of the row before
-      assertEquals(compiled(copied(row(path, size, modified))).getLong(0), expected, path)
+      val found: Any = compiled(copied(row(path, size, modified))).getLong(0)
+      assertEquals(found, expected, path)
     }
     assertEquals(files.map { case (p, s, m) => hash(p, s, m) }.distinct.size, files.size - 2)
   }

@@ -1,6 +1,8 @@
 package io.tamis.rules.goals
 
+import io.tamis.remote.ExecutorJar
 import io.tamis.rules.filters.PlainConjuncts
+import io.tamis.runtime.{HllEstimate, HllOfValues}
 import io.tamis.wire.{AggregateGoal, ExpressionWriter, TypeSets}
 import org.apache.spark.sql.catalyst.expressions.{
   AttributeReference,
@@ -34,6 +36,15 @@ final case class AggregatePart(
 ) {
   def isCount: Boolean = kind == AggregateGoal.Count
   def isSum: Boolean = kind == AggregateGoal.Sum
+
+  /** The relative standard deviation of registers; None: it has another kind. */
+  def deviation: Option[Double] = kind match {
+    case AggregateGoal.Distinct(d) => Some(d)
+    case _                         => None
+  }
+
+  /** The value for no row; null is NULL. */
+  def ofNothing: Any = if (isCount) 0L else if (deviation.nonEmpty) Array.empty[Byte] else null
   def dataType: DataType = expression.dataType
   def isSameAs(other: AggregatePart): Boolean =
     AnswerableFunction.areSame(expression, other.expression)
@@ -76,11 +87,13 @@ object AnswerableFunction {
               Some(single(AggregatePart(e, AggregateGoal.Count, None, arguments.filter(e))))
             case argument => one(AggregateGoal.Count, argument)
           }
-        case m: Min     => one(AggregateGoal.Min, m.child)
-        case m: Max     => one(AggregateGoal.Max, m.child)
-        case s: Sum     => sum(e, s.child, arguments).map(single)
-        case a: Average => average(e, a, arguments)
-        case _          => None
+        case m: Min                                        => one(AggregateGoal.Min, m.child)
+        case m: Max                                        => one(AggregateGoal.Max, m.child)
+        case s: Sum                                        => sum(e, s.child, arguments).map(single)
+        case a: Average                                    => average(e, a, arguments)
+        case h: HyperLogLogPlusPlus if isOnExecutors(scan) =>
+          arguments.of(h.child).map(distinct(e, h, _, arguments.filter(e)))
+        case _ => None
       }
     }
 
@@ -154,6 +167,25 @@ object AnswerableFunction {
           })
       )
     }
+  }
+
+  private def isOnExecutors(scan: ScanBelow): Boolean =
+    ExecutorJar.isThere(scan.table.relation.sparkSession.sparkContext)
+
+  /** Spark keeps registers, and estimates the number of distinct values from them. */
+  private def distinct(
+      e: AggregateExpression,
+      h: HyperLogLogPlusPlus,
+      argument: Expression,
+      filter: Option[Expression]
+  ): AnswerableFunction = {
+    val kind = AggregateGoal.Distinct(h.relativeSD)
+    val registers = partOf(e, HllOfValues(h.child, h.relativeSD))
+    AnswerableFunction(
+      e,
+      Seq(AggregatePart(registers, kind, Some(argument), filter)),
+      parts => HllEstimate(parts.head, h.relativeSD)
+    )
   }
 
   /** A function over the rows that another one aggregates. */

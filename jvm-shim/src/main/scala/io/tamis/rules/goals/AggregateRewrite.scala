@@ -1,6 +1,7 @@
 package io.tamis.rules.goals
 
 import io.tamis.listing.GroupNumbers
+import io.tamis.runtime.HllMerged
 import io.tamis.wire.{AggregateGoal, AnsweredGroup}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -55,11 +56,13 @@ final class AggregateRewrite(
   /** The plan that combines the answers of statistics with the aggregate over the remaining files.
     */
   def withRest: LogicalPlan =
-    if (wanted.isGlobal && !wanted.parts.exists(_.isSum)) globalWithRest else unionWithRest
+    if (wanted.isGlobal && !wanted.parts.exists(p => p.isSum || p.deviation.nonEmpty))
+      globalWithRest
+    else unionWithRest
 
   // ---- all rows are one group ----
 
-  private val none: Seq[Any] = wanted.parts.map(part => if (part.isCount) 0L else null)
+  private val none: Seq[Any] = wanted.parts.map(_.ofNothing)
   private lazy val global: Seq[Any] = answers.headOption.fold(none)(_.values)
 
   /** The same aggregate over the remaining files, with a constant beside each of its functions.
@@ -83,14 +86,16 @@ final class AggregateRewrite(
   /** A constant with the nullability of the aggregate. */
   private def constant(part: AggregatePart, value: Any): Expression = {
     val literal = Literal(value, part.dataType)
-    if (part.isCount) literal else KnownNullable(literal)
+    if (part.ofNothing != null) literal else KnownNullable(literal)
   }
 
   // ---- groups ----
 
   private lazy val groups: Seq[Attribute] = wanted.groups.map(_.attribute.newInstance())
   private lazy val partials: Seq[Attribute] =
-    wanted.parts.map(p => AttributeReference(p.kind.name, p.dataType, nullable = !p.isCount)())
+    wanted.parts.map(p =>
+      AttributeReference(p.kind.name, p.dataType, nullable = p.ofNothing == null)()
+    )
 
   /** One row for every group that has rows in the covered files. A global aggregate has one. */
   private def rows: LogicalPlan = {
@@ -113,8 +118,9 @@ final class AggregateRewrite(
   }
 
   /** COUNT is the sum of the partial counts, SUM that of the partial sums, MIN and MAX are those of
-    * the partial values; a group that is on either side is a group of the result. The planner has
-    * proven that no sum of partial sums leaves the type of the sum.
+    * the partial values, and registers are the greatest of the partial ones; a group that is on
+    * either side is a group of the result. The planner has proven that no sum of partial sums
+    * leaves the type of the sum.
     */
   private def unionWithRest: LogicalPlan = {
     val keys = wanted.groups.map(_.attribute)
@@ -127,10 +133,11 @@ final class AggregateRewrite(
     def list(grouped: Seq[Attribute]) = rewritten(grouped) { k =>
       val partial = partials(k)
       wanted.parts(k).kind match {
-        case AggregateGoal.Min   => whole(Min(partial))
-        case AggregateGoal.Max   => whole(Max(partial))
-        case AggregateGoal.Count => Coalesce(Seq(whole(new Sum(partial)), Literal(0L)))
-        case AggregateGoal.Sum   =>
+        case AggregateGoal.Min         => whole(Min(partial))
+        case AggregateGoal.Max         => whole(Max(partial))
+        case AggregateGoal.Count       => Coalesce(Seq(whole(new Sum(partial)), Literal(0L)))
+        case AggregateGoal.Distinct(d) => whole(HllMerged(partial, d))
+        case AggregateGoal.Sum         =>
           val sum = whole(new Sum(partial))
           // the sum of decimals has a wider type
           if (sum.dataType == partial.dataType) sum else Cast(sum, partial.dataType)

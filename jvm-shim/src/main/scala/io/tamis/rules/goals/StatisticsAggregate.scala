@@ -3,6 +3,7 @@ package io.tamis.rules.goals
 import io.tamis.listing.{GroupNumbers, Listing}
 import io.tamis.planning.Question
 import io.tamis.wire.{AggregateGoal, ExpressionWriter, TypeSets}
+import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
 import org.apache.spark.sql.catalyst.optimizer.DecimalAggregates
@@ -43,7 +44,9 @@ final case class StatisticsAggregate(
 
   /** Whether bounds and numbers of rows may answer it, without recorded aggregates. */
   def isOfStatistics: Boolean = columns.isEmpty && parts.forall { part =>
-    !part.isSum && part.argument.forall(ExpressionWriter.ColumnPath.unapply(_).nonEmpty)
+    !part.isSum && part.deviation.isEmpty && part.argument.forall(
+      ExpressionWriter.ColumnPath.unapply(_).nonEmpty
+    )
   }
 
   /** The ordinals of the grouping attributes that are partition columns. */
@@ -72,7 +75,8 @@ final case class StatisticsAggregate(
     AggregateGoal(
       parts.map { p =>
         val (argument, filter) = (p.argument.map(writer.write), p.filter.map(writer.write))
-        AggregateGoal.Function(p.kind, argument, filter, p.limit.map(_.toString))
+        val sketch = p.deviation.map(AggregateGoal.Sketch(_, SPARK_VERSION))
+        AggregateGoal.Function(p.kind, argument, filter, p.limit.map(_.toString), sketch)
       },
       numbers.map(_.ofDirectories),
       columns.map(writer.write)
