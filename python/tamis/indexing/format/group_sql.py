@@ -1,9 +1,9 @@
 """The SQL with which Spark aggregates groups of the rows of each file: see `groups`.
 
 Every row has the number `id` of its file, the columns `by<i>`, and for value k the columns `v<k>`
-and `old<k>`, as in `row_sql`. A first query aggregates the rows, and a second one numbers the
-groups of each file. A function of the shim adds up whole numbers: its result `sum<k>` is a struct
-of `positive`, `negative` and `count`. Another one computes `registers<k>` for entry k.
+and `old<k>`, as in `row_sql`. A first query aggregates the rows, and a second one lists the groups.
+A function of the shim adds up whole numbers: its result `sum<k>` is a struct of `positive`,
+`negative` and `count`. Another one computes `registers<k>` for entry k.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.groups import most_groups
 from tamis.indexing.format.row_sql import MAX_BOUND, TEXT
 
-__all__ = ["aggregates_sql", "group_columns", "group_keys", "numbered_sql"]
+__all__ = ["aggregates_sql", "group_columns", "group_keys", "listed_sql"]
 
 #: What is recorded of each group, besides numbers of rows and values.
 _CELLS: Final = {
@@ -44,7 +44,7 @@ def group_keys(entry: Entry) -> list[str]:
 def aggregates_sql(
     entries: Sequence[Entry], sources: Sequence[int], as_decimals: bool
 ) -> list[str]:
-    """Return SQL of the number `n` of rows and of the columns of `numbered_sql`, before numbering.
+    """Return SQL of the number `n` of rows and of the columns of `listed_sql`.
 
     Args:
         entries: Entries with the same columns `by<i>`.
@@ -74,15 +74,22 @@ def aggregates_sql(
     return wanted
 
 
-def numbered_sql(entries: Sequence[Entry], sources: Sequence[int], as_decimals: bool) -> str:
+def listed_sql(
+    entries: Sequence[Entry], sources: Sequence[int], as_decimals: bool, limit: int, cuts: bool
+) -> str:
     """Return SQL of one row per file and group.
 
-    Its columns are `id`, `by<i>`, the number `n` of rows, `place`, the number of the group in its
-    file, and for each entry `old<k>`, `count<k>`, `positive<k>`, `negative<k>`, `value<k>` and
-    `registers<k>`, as far as it has them. Groups are cut off if there are too many: the remaining
-    ones of such a file have fewer rows than the file, so it does not count.
+    Its columns are `id`, `by<i>`, the number `n` of rows, and for each entry `old<k>`, `count<k>`,
+    `positive<k>`, `negative<k>`, `value<k>` and `registers<k>`, as far as it has them.
 
-    The arguments are those of `aggregates_sql`.
+    Args:
+        entries: As for `aggregates_sql`.
+        sources: As for `aggregates_sql`.
+        as_decimals: As for `aggregates_sql`.
+        limit: The most rows.
+        cuts: Whether instead only the first groups of each file are returned. The remaining ones of
+            a file with too many have fewer rows than the file, so it does not count. Spark sorts
+            the groups for that.
     """
     by = entries[0].by
     assert by is not None
@@ -99,11 +106,12 @@ def numbered_sql(entries: Sequence[Entry], sources: Sequence[int], as_decimals: 
         cells += ["count"] if entry.sql != ROWS else []
         is_whole = entry.kind == "sum" and not as_decimals
         wanted += [f"sum{source}.{c} AS {c}{k}" if is_whole else f"{c}{k}" for c in cells]
-    if not names:
-        return f"SELECT {', '.join(wanted)}, 1 AS place FROM {{grouped}}"
+    listed = ", ".join(wanted)
+    if not (cuts and names):
+        return f"SELECT {listed} FROM {{grouped}} LIMIT {limit}"
     numbered = (
         f"SELECT *, row_number() OVER (PARTITION BY id ORDER BY {', '.join(names)}) AS place "
         "FROM {grouped}"
     )
     most = min(map(most_groups, entries))
-    return f"SELECT {', '.join(wanted)}, place FROM ({numbered}) WHERE place <= {most + 1}"
+    return f"SELECT {listed} FROM ({numbered}) WHERE place <= {most + 1}"

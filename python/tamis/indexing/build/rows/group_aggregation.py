@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.errors import StatisticsIndexError
 from tamis.indexing.build.listing import numbered, sketched, summed
@@ -22,7 +23,7 @@ from tamis.indexing.format.group_sql import (
     aggregates_sql,
     group_columns,
     group_keys,
-    numbered_sql,
+    listed_sql,
 )
 from tamis.indexing.format.groups import MAX_GROUPS, most_groups
 
@@ -71,8 +72,7 @@ def _registers(files: FileRows, entries: Sequence[Entry]) -> Iterator[Columns]:
                 'of tamis: pass it to --jars, see "python -m tamis jar", or leave it out'
             )
         with files.watch(f"counting distinct values of the groups of {len(places)} files"):
-            text = numbered_sql(entries, sources, as_decimals=False)
-            table = files.spark.sql(text, grouped=grouped).toArrow().sort_by("place")
+            table = _collected(files, places, entries, sources, grouped, as_decimals=False)
         places_of_groups = _owners(files, places)(table)
         for k, each in enumerate(gathered):
             each.add(k, table, places_of_groups)
@@ -124,8 +124,7 @@ def _whole_numbers(
     grouped = summed(files.spark, rows, group_keys(entries[0]), others, types)
     if grouped is None:
         return None
-    text = numbered_sql(entries, sources, as_decimals=False)
-    return files.spark.sql(text, grouped=grouped).toArrow().sort_by("place")
+    return _collected(files, places, entries, sources, grouped, as_decimals=False)
 
 
 def _decimals(files: FileRows, places: Sequence[int], entries: Sequence[Entry]) -> pa.Table:
@@ -134,8 +133,39 @@ def _decimals(files: FileRows, places: Sequence[int], entries: Sequence[Entry]) 
     keys = ", ".join(group_keys(entries[0]))
     wanted = ", ".join(aggregates_sql(entries, sources, as_decimals=True))
     grouped = files.spark.sql(f"SELECT {keys}, {wanted} FROM {{rows}} GROUP BY {keys}", rows=rows)
-    text = numbered_sql(entries, sources, as_decimals=True)
-    return files.spark.sql(text, grouped=grouped).toArrow().sort_by("place")
+    return _collected(files, places, entries, sources, grouped, as_decimals=True)
+
+
+def _collected(
+    files: FileRows,
+    places: Sequence[int],
+    entries: Sequence[Entry],
+    sources: Sequence[int],
+    grouped: DataFrame,
+    as_decimals: bool,
+) -> pa.Table:
+    """Return groups, those of a file in the order of their columns, NULL first.
+
+    If there are more than can be recorded, only as many of each file as show that they are too
+    many.
+    """
+    most = max(map(most_groups, entries)) + 1
+    limit = int(np.minimum(files.records[list(places)], most).sum())
+    text = listed_sql(entries, sources, as_decimals, limit + 1, cuts=False)
+    table = files.spark.sql(text, grouped=grouped).toArrow()
+    if len(table) > limit:
+        text = listed_sql(entries, sources, as_decimals, limit, cuts=True)
+        table = files.spark.sql(text, grouped=grouped).toArrow()
+    keys = [name for name in group_keys(entries[0]) if name != "id"]
+    if not keys:
+        return table
+    # Spark orders booleans, numbers, times and bytes as Arrow does
+    columns = {}
+    for name in keys:
+        columns[f"{name} is known"] = pc.is_valid(table.column(name))  # false: NULL is first
+        columns[name] = table.column(name)
+    order = pc.sort_indices(pa.table(columns), sort_keys=[(name, "ascending") for name in columns])
+    return table.take(order)
 
 
 def _rows(

@@ -40,7 +40,7 @@ def are_incomplete(k: int, entry: Entry, table: pa.Table) -> bool:
     Args:
         k: The number of the entry in the table.
         entry: The entry.
-        table: The result of the SQL of `group_sql.numbered_sql`.
+        table: The result of the SQL of `group_sql.listed_sql`.
     """
     if not is_decimal_sum(entry):
         return False  # Spark's own sum of whole numbers is a LONG as well
