@@ -133,6 +133,7 @@ bench: setup ## Measure planning, scans and TPC-H; compare opened files with Ice
 	@$(PYTHON) -m bench.planning
 	@$(PYTHON) -m bench.scans
 	@$(PYTHON) -m bench.scans.partition_groups
+	@$(PYTHON) -m bench.scans.sorted_files
 	@$(PYTHON) -m bench.scans.iceberg_row_groups
 	@$(PYTHON) -m bench.aggregates
 	@$(PYTHON) -m bench.remembered

@@ -21,6 +21,7 @@ from urllib.parse import quote
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tests.differential.keys import order_key
 from tests.differential.random_values import KINDS, Kind, integer
 
 NAMES = ["a", "B", "a b", "c.d", "ünï", "select", "x-y", "p%q", "Z_9", "é", "1st", "k"]
@@ -73,11 +74,19 @@ class RandomTable:
     files: tuple[File, ...]
     spare: tuple[File, ...]
     layout: str
+    #: Top-level columns by which most files are sorted.
+    order: tuple[str, ...] = ()
 
     @property
     def ddl(self) -> str:
         """The columns as CREATE TABLE lists them."""
         return ", ".join(f"{name} {sql}" for name, sql in self.columns)
+
+
+def aside(rng: random.Random) -> random.Random:
+    """Return a generator that depends on another one and leaves its draws as they are."""
+    state = rng.getstate()[1]
+    return random.Random(f"{state[0]} {state[-1]}")
 
 
 def quoted(name: str) -> str:
@@ -115,6 +124,18 @@ def _key_kind(rng: random.Random) -> Kind:
 LAYOUTS = (*["clustered"] * 5, "sorted", "sorted", "mixed", "mixed", "random", "single", "tiny")
 
 
+def _sorted_places(columns: list[pa.Array]) -> list[int]:
+    """Return the places of rows in the order of Spark's ORDER BY."""
+
+    def keys(array: pa.Array) -> list[Any]:
+        if pa.types.is_temporal(array.type):  # years that Python does not have
+            array = array.cast(pa.int32() if pa.types.is_date(array.type) else pa.int64())
+        return [() if value is None else (order_key(value),) for value in array.to_pylist()]
+
+    rows = [*zip(*map(keys, columns), strict=True)]
+    return sorted(range(len(rows)), key=rows.__getitem__)
+
+
 @dataclass
 class _Writer:
     """Makes the files of one table, one after the other."""
@@ -139,6 +160,10 @@ class _Writer:
         self.scattered = {n for n in self.samples if rng.random() < 0.15}
         self.null_free = {n for n in self.samples if rng.random() < 0.6}
         self.can_narrow = rng.random() < 0.3
+        self.own = aside(rng)
+        names = [*self.columns, "_row"]
+        drawn = self.own.sample(names, min(len(names), self.own.choice([1, 1, 2])))
+        self.order = tuple(drawn) if self.own.random() < 0.6 else ()
 
     def file(self, number: int, size: int) -> File:
         """Return the next file. Row numbers continue those of the previous file."""
@@ -165,6 +190,11 @@ class _Writer:
         if rng.random() < 0.08:
             arrays["dropped"] = pa.array(range(size), pa.int32())
         self.row += size
+        if self.order and all(key in arrays for key in self.order) and self.own.random() < 0.9:
+            places = _sorted_places([arrays[key] for key in self.order])
+            arrays = {
+                key: array.take(pa.array(places, pa.int64())) for key, array in arrays.items()
+            }
         items = list(arrays.items())
         rng.shuffle(items)
         name = f"part-{number:03d}{rng.choice(['', '', '', ' x', '%20', '=', 'ü'])}.parquet"
@@ -276,7 +306,7 @@ def make(rng: random.Random, name: str) -> RandomTable:
         leaves.append(Leaf("part", kind, values))
     return RandomTable(
         name, tuple(listed), "part" if partition else None, tuple(leaves), writer.row, files, spare,
-        layout,
+        layout, writer.order,
     )  # fmt: skip
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from tests.differential.formats import FORMATS, copy_of, dropped, format_changes, in_format
-from tests.differential.random_tables import File, RandomTable, make
+from tests.differential.random_tables import File, RandomTable, aside, make
 from tests.differential.steps import Step
 
 if TYPE_CHECKING:
@@ -451,6 +451,10 @@ def _recorded(rng: random.Random, table: RandomTable, share: float) -> str:
                 predicates[text.format(leaf.sql)] = columns_of_passing
     listed = repr(predicates if rng.random() < 0.7 else [*predicates])
     recorded = f"columns={columns!r}, expressions={expressions!r}, predicates={listed}"
+    own = aside(rng)
+    if table.order and own.random() < 0.8:
+        names = own.choice([table.order, table.order[:1], own.sample([*table.order, "_row"], 1)])
+        recorded += f", sorted_by={[*names]!r}"
     return recorded + (_aggregated(rng, table) if rng.random() < share else "")
 
 

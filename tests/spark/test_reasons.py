@@ -428,6 +428,39 @@ def groups_of_partitions(w: World) -> Any:
     return statement, lambda: w.set("spark.tamis.partitionGroups.minSize", "0b")
 
 
+RANKED = "SELECT k, id, rank() OVER (PARTITION BY k ORDER BY id) FROM t"
+
+
+def sorted_groups(w: World, order: str, files: int = 1) -> None:
+    """Write this many files for each k, sorted by an order, and record whether by id."""
+    rows = w.rows().select("id", "k").repartition(files)
+    rows.createOrReplaceTempView("rows")
+    path = w.path("t")
+    w.spark.sql(f"SELECT * FROM rows SORT BY k, {order}").write.partitionBy("k").parquet(path)
+    w.view("t", path)
+    w.set("spark.tamis.partitionGroups.minSize", "0b")
+    w.index(sorted_by=["id"])
+
+
+@case("ORDER_NOT_RECORDED")
+def sorted_files_without_a_record(w: World) -> Any:
+    sorted_groups(w, "id")
+    w.index()
+    return RANKED, lambda: w.index(sorted_by=["id"])
+
+
+@case("FILES_NOT_SORTED")
+def files_in_another_order(w: World) -> Any:
+    sorted_groups(w, "id DESC")
+    return RANKED, lambda: sorted_groups(w, "id")
+
+
+@case("SORTED_FILES_OVERLAP")
+def sorted_files_with_the_same_range(w: World) -> Any:
+    sorted_groups(w, "id", files=2)
+    return RANKED, lambda: sorted_groups(w, "id")
+
+
 @case("TOPK_KEY_UNKNOWN")
 def sorted_by_int96(w: World) -> Any:
     w.set(*INT96)
@@ -855,7 +888,14 @@ ELSEWHERE = {
 }
 
 #: Reasons whose fix changes how files are read, and not how many.
-UNCHANGED_FILE_COUNT = {"PARTITION_GROUPS_SMALL", "READER_LOSES_ROWS", "SPLIT_DOES_NOT_PAY"}
+UNCHANGED_FILE_COUNT = {
+    "FILES_NOT_SORTED",
+    "ORDER_NOT_RECORDED",
+    "PARTITION_GROUPS_SMALL",
+    "READER_LOSES_ROWS",
+    "SORTED_FILES_OVERLAP",
+    "SPLIT_DOES_NOT_PAY",
+}
 
 
 def explanation(frame: Any) -> dict[str, Any]:

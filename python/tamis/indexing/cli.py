@@ -102,6 +102,15 @@ By = Annotated[
         help="Record the aggregates by the values of this column; repeatable.",
     ),
 ]
+SortedBy = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sorted-by",
+        metavar="NAME",
+        help='Record whether the rows inside each file are sorted by this column, or "NAME DESC"; '
+        "repeat it for further columns of the order.",
+    ),
+]
 Format = Annotated[
     str | None,
     typer.Option(
@@ -145,6 +154,7 @@ class _Request:
     aggregates: list[str] | None
     by: list[str]
     predicates: list[str] | None
+    sorted_by: list[str]
 
 
 def _columns(
@@ -190,6 +200,7 @@ def _recording(column_help: str, gaps_help: str) -> Callable[[_Record], _Record]
             predicate: Predicates = None,
             aggregate: Aggregates = None,
             by: By = None,
+            sorted_by: SortedBy = None,
             fill_gaps: bool | None = typer.Option(
                 None, "--fill-gaps/--no-fill-gaps", help=gaps_help, show_default=False
             ),
@@ -200,7 +211,15 @@ def _recording(column_help: str, gaps_help: str) -> Callable[[_Record], _Record]
         ) -> None:
             columns = _columns(column, bounds, bloom, values, ndv)
             with opened(target, conf, Reads(format, schema, option)) as index:
-                request = _Request(columns, expression, fill_gaps, aggregate, by or [], predicate)
+                request = _Request(
+                    columns,
+                    expression,
+                    fill_gaps,
+                    aggregate,
+                    by or [],
+                    predicate,
+                    sorted_by or [],
+                )
                 record(index, request)
                 _show(index, as_json=False)
 
@@ -227,6 +246,7 @@ def build(index: Index, request: _Request) -> None:
         aggregates=request.aggregates,
         by=request.by,
         predicates=request.predicates,
+        sorted_by=request.sorted_by,
     )
 
 
@@ -244,6 +264,7 @@ def add(index: Index, request: _Request) -> None:
         aggregates=request.aggregates,
         by=request.by,
         predicates=request.predicates,
+        sorted_by=request.sorted_by,
     )
 
 
@@ -311,6 +332,7 @@ def list_indexes(
                 {"by": list(grouping.by), "aggregates": list(grouping.aggregates)}
                 for grouping in each.recorded.groupings
             ],
+            "sorted_by": [list(order) for order in each.recorded.orders],
         }
         for each, written in _specifications(location)
     ]

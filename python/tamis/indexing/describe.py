@@ -155,7 +155,7 @@ class Description:
                 {
                     "of": entry.name,
                     "is_expression": entry.path is None,
-                    "kind": entry.kind,
+                    "kind": "order" if entry.order is not None else entry.kind,
                     "type": entry.type,
                     "files": entry.files,
                     "bytes": entry.bytes,
@@ -284,7 +284,7 @@ class Description:
         files = self.pointer.totals.files
         return [
             (
-                f"{entry.kind} (footers do not suffice)" if entry.fills_gap else entry.kind,
+                _kind(entry),
                 entry.name,
                 f"{entry.files:,} / {files:,}",
                 f"{entry.bytes:,} bytes",
@@ -304,6 +304,12 @@ class Description:
             )
             for column in self.pointer.columns
         ]
+
+
+def _kind(entry: Entry) -> str:
+    if entry.order is not None:
+        return "order"
+    return f"{entry.kind} (footers do not suffice)" if entry.fills_gap else entry.kind
 
 
 def _html_table(names: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

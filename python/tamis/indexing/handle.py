@@ -52,6 +52,7 @@ class Index(IndexChanges):
         aggregates: Sequence[str] | None = None,
         by: Sequence[str] = (),
         predicates: Predicates | None = None,
+        sorted_by: Sequence[str] = (),
     ) -> Index:
         """Build the index from the footers of all files, and commit it.
 
@@ -102,13 +103,16 @@ class Index(IndexChanges):
                 a comparison, record the compared expression. Of the rows that pass, the bounds of
                 some columns are recorded: for a list, of the columns by which the table is
                 clustered; for a mapping, of the columns that it names.
+            sorted_by: Columns by which the rows inside each file may be sorted, such as
+                ["day", "id DESC"]. Spark reads these columns and compares each row with the one
+                before it, so that joins and windows over sorted files need no sort.
 
         Example:
             index.build(columns={"id": "bloom"}, expressions=["upper(name)"])
             index.build(aggregates=["sum(price * quantity)", "count(*)"], by=["country"])
         """
         selected, spec = requested_statistics(
-            columns, expressions, fill_gaps, aggregates, by, predicates
+            columns, expressions, fill_gaps, aggregates, by, predicates, sorted_by
         )
         _require_library(spec)
         listing = self._list()
@@ -126,6 +130,7 @@ class Index(IndexChanges):
         aggregates: Sequence[str] | None = None,
         by: Sequence[str] = (),
         predicates: Predicates | None = None,
+        sorted_by: Sequence[str] = (),
     ) -> Index:
         """Refresh the index, and record these statistics in addition to what it holds.
 
@@ -143,6 +148,7 @@ class Index(IndexChanges):
             aggregates: As for `build`.
             by: As for `build`. Aggregates that are recorded by other columns are kept.
             predicates: As for `build`.
+            sorted_by: As for `build`. Other orders that are recorded are kept.
 
         Example:
             index.add(columns={"id": "bloom"})
@@ -151,7 +157,7 @@ class Index(IndexChanges):
         """
         is_filled = fill_gaps is not False
         selected, more = requested_statistics(
-            columns, expressions, is_filled, aggregates, by, predicates
+            columns, expressions, is_filled, aggregates, by, predicates, sorted_by
         )
         _require_library(more)
         if predicates:

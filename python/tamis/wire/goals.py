@@ -29,6 +29,8 @@ __all__ = [
     "KeySource",
     "LimitGoal",
     "NothingAnswer",
+    "OrderGoal",
+    "OrderedAnswer",
     "PartialDocument",
     "ReasonDocument",
     "SampleDocument",
@@ -200,6 +202,19 @@ class FactsGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="facts"):
     columns: list[Any]
 
 
+class OrderGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="order"):
+    """Find whether the rows of each task are sorted, and in which order a task reads its files.
+
+    - `keys`: the documents of the columns of the order.
+    - `descending`: one flag per key. NULLs come first, or last if it descends.
+    - `tasks`: the number of the task that reads the files of each directory of the snapshot.
+    """
+
+    keys: list[Any]
+    descending: list[bool]
+    tasks: list[int]
+
+
 class ColumnFactsDocument(msgspec.Struct, frozen=True):
     """What is known of a column: see tables.facts.ColumnFacts.
 
@@ -285,6 +300,18 @@ class ClusteredAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="cluste
     flags: list[bool]
 
 
+class OrderedAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="ordered"):
+    """The rows of these files are sorted, also those of several files of one task.
+
+    - `files`: all files that the filters keep.
+    - `places`: for each of them, a number by which a task sorts its files. Empty: each task reads
+      one file.
+    """
+
+    files: Kept
+    places: list[int]
+
+
 class NothingAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing"):
     """The reason why the goal changes nothing."""
 
@@ -292,8 +319,21 @@ class NothingAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing"
 
 
 Goal: TypeAlias = (
-    LimitGoal | TopKGoal | SplitGoal | JoinGoal | ClusteredGoal | AggregateGoal | FactsGoal
+    LimitGoal
+    | TopKGoal
+    | SplitGoal
+    | JoinGoal
+    | ClusteredGoal
+    | AggregateGoal
+    | FactsGoal
+    | OrderGoal
 )
 GoalAnswer: TypeAlias = (
-    FilesAnswer | SampledAnswer | ClusteredAnswer | AggregateAnswer | FactsAnswer | NothingAnswer
+    FilesAnswer
+    | SampledAnswer
+    | ClusteredAnswer
+    | AggregateAnswer
+    | FactsAnswer
+    | OrderedAnswer
+    | NothingAnswer
 )

@@ -348,6 +348,25 @@ def sketched(
     return None if grouped is None else DataFrame(grouped, spark)
 
 
+def rows_in_order(
+    spark: SparkSession, rows: DataFrame, orders: Sequence[Sequence[tuple[str, bool]]]
+) -> DataFrame:
+    """Return for each file whether its rows are sorted: see `RowsInOrder` of the extension.
+
+    Args:
+        spark: The session.
+        rows: Rows with the columns FILE, `row_index`, and `old<k>` and the columns of order k.
+        orders: Columns of the rows, and whether each descends.
+
+    Returns:
+        One row per file: FILE, the number `n` of rows, and `sorted<k>`, NULL where not known.
+    """
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    shim = _required_shim(spark)
+    return DataFrame(shim.rowsInOrder(rows._jdf, json.dumps([list(o) for o in orders])), spark)
+
+
 def storage_settings(spark: SparkSession) -> dict[str, str]:
     """Return the settings `fs.*` of a session, including those in the files of Hadoop."""
     shim = shim_of(spark)

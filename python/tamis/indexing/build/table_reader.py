@@ -127,6 +127,11 @@ class TableReader:
                 f"aggregates= and by=: queries of {reading.format.upper()} files do not use "
                 "recorded aggregates: leave them out, or write the table as Parquet"
             )
+        if spec.orders and reading is not None:
+            raise StatisticsIndexError(
+                "sorted_by=: the order of rows is recorded for Parquet files of directories and "
+                "Delta tables only: leave it out"
+            )
         version = self._spark.version if spec.groupings else None
         entries = entries_of(spec, self._named_leaves, self._schema, self._parse, gone, version)
         if reading is None:

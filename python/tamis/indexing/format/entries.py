@@ -20,6 +20,7 @@ from tamis.expr.types import DAY_TIME_INTERVAL, LONG, interval_type
 from tamis.indexing.executor.columns_schema import Leaf, is_known
 from tamis.indexing.format.aggregate_sql import ROWS, is_exact, is_group, written
 from tamis.indexing.format.recording_spec import RecordingSpec
+from tamis.indexing.format.row_orders import SortColumn, order_key, order_name
 from tamis.indexing.format.table_schema import Schema, columns_at, guards_of
 from tamis.wire.catalyst import decode
 
@@ -48,6 +49,9 @@ class Entry(msgspec.Struct, frozen=True):
         passing: The key of the condition and the path of the column, if the expression is
             `IF(condition, column, NULL)`: its bounds are those of the column in the rows that pass
             the condition. Older versions do not write it.
+        order: The path of each column of an order, and whether it descends; None: the entry is not
+            an order. The bounds of an order are 1 if the rows of the file are sorted by these
+            columns, and 0 if not, see `row_orders`. Older versions do not write it.
     """
 
     kind: str
@@ -67,6 +71,7 @@ class Entry(msgspec.Struct, frozen=True):
     passing: tuple[str, tuple[str, ...]] | None = None
     deviation: float | None = None
     spark: str | None = None
+    order: tuple[tuple[tuple[str, ...], bool], ...] | None = None
 
     @property
     def is_aggregate(self) -> bool:
@@ -135,6 +140,8 @@ def entries_of(
     for grouping in spec.groupings:
         for sql in grouping.aggregates:
             collect(sql, _of_aggregate(sql, grouping.by, leaves, schema, parse, spark))
+    for names in spec.orders:
+        collect(", ".join(names), _of_order(names, leaves, schema))
     return tuple(entries.values())
 
 
@@ -353,3 +360,49 @@ def _group(name: str, leaves: Sequence[Leaf], schema: Schema) -> tuple[tuple[str
             "decimals, strings, dates, timestamps and booleans"
         )
     return found[0].path, found[0].type
+
+
+def _of_order(names: Sequence[str], leaves: Sequence[Leaf], schema: Schema) -> Iterator[Entry]:
+    """Yield an entry for each prefix of an order: files may be sorted by some of its columns."""
+    columns = [_sort_column(name, leaves, schema) for name in names]
+    if len({column.path for column in columns}) < len(columns):
+        raise StatisticsIndexError(f"sorted_by: {', '.join(names)} names a column twice")
+    for count in range(1, len(columns) + 1):
+        some = columns[:count]
+        name = order_name(some)
+        paths = [column.path for column in some]
+        yield Entry(
+            "bounds",
+            name,
+            "",
+            "integer",
+            key=order_key(some),
+            guards=guards_of(paths, schema, name),
+            reads=tuple(paths),
+            order=tuple((column.path, column.descending) for column in some),
+        )
+
+
+def _sort_column(name: str, leaves: Sequence[Leaf], schema: Schema) -> SortColumn:
+    """Return the column that a name, or a name and a direction, stands for."""
+    bare, _, direction = name.rpartition(" ")
+    descending = direction.upper() == "DESC"
+    # a column may be called "a DESC"
+    is_column = any(leaf.path == (name,) for leaf in leaves)
+    if not is_column and bare.strip() and direction.upper() in ("ASC", "DESC"):
+        name = bare.strip()
+    else:
+        descending = False
+    if schema.is_partition(name):
+        raise StatisticsIndexError(
+            f"sorted_by: {name} is a partition column, which has one value in each file: leave it "
+            "out"
+        )
+    leaf = next((leaf for leaf in leaves if leaf.path == (name,)), None)
+    if leaf is None or leaf.has_default:
+        near = get_close_matches(name, [leaf.name for leaf in leaves], n=1)
+        hint = f"did you mean {near[0]}?" if near and leaf is None else "check its name and type"
+        raise StatisticsIndexError(
+            f"sorted_by: the table has no column {name} whose order can be recorded: {hint}"
+        )
+    return SortColumn(leaf.path, leaf.type, descending)

@@ -6,6 +6,7 @@ values   the distinct values, per file with few of them: for <> and NOT IN as we
 ndv      a sketch of the distinct values, per file: their number, for Spark's optimizer
 
 Aggregates (count, sum, min, max) are recorded per file and combination of values of some columns.
+Of the order of rows, it is recorded whether the rows of a file are sorted by some columns.
 """
 
 from __future__ import annotations
@@ -67,6 +68,8 @@ class RecordingSpec(msgspec.Struct, frozen=True):
         expressions: Kinds by expression.
         groupings: Aggregates, at most one item for each list of columns. Older versions do not
             write it.
+        orders: Columns by which the rows of the files may be sorted, each a name, or a name and
+            " DESC". Older versions do not write it.
         fills_gaps: Whether bounds are recorded of the columns of Parquet files whose footers do not
             suffice, see `build.footer_gaps`. False in indexes of older versions.
     """
@@ -75,9 +78,11 @@ class RecordingSpec(msgspec.Struct, frozen=True):
     expressions: dict[str, tuple[str, ...]] = {}
     fills_gaps: bool = False
     groupings: tuple[Grouping, ...] = ()
+    orders: tuple[tuple[str, ...], ...] = ()
 
     def __bool__(self) -> bool:
-        return bool(self.columns or self.expressions or self.groupings or self.fills_gaps)
+        of_rows = self.columns or self.expressions or self.groupings or self.orders
+        return bool(of_rows or self.fills_gaps)
 
 
 def requested_statistics(
@@ -87,6 +92,7 @@ def requested_statistics(
     aggregates: Sequence[str] | None = None,
     by: Sequence[str] | None = None,
     predicates: Predicates | None = None,
+    sorted_by: Sequence[str] | None = None,
 ) -> tuple[Sequence[str] | None, RecordingSpec]:
     """Return the columns whose footer statistics are read (None: all), and the row statistics.
 
@@ -109,6 +115,8 @@ def requested_statistics(
         )
     if isinstance(aggregates, str) or isinstance(by, str):
         raise StatisticsIndexError("aggregates= and by= take lists, such as ['sum(price)']")
+    if isinstance(sorted_by, str):
+        raise StatisticsIndexError("sorted_by= takes a list, such as ['day', 'id DESC']")
     if by and not aggregates:
         raise StatisticsIndexError(
             "by= names the columns by whose values aggregates= are recorded: pass both"
@@ -135,6 +143,7 @@ def requested_statistics(
             if aggregates
             else (),
         ),
+        (tuple(dict.fromkeys(sorted_by)),) if sorted_by else (),
     )
     return (None if isinstance(columns, Mapping) else columns), recorded
 
@@ -211,6 +220,7 @@ def union_of(before: RecordingSpec, more: RecordingSpec) -> RecordingSpec:
         joined(before.expressions, more.expressions),
         before.fills_gaps or more.fills_gaps,
         _together(before.groupings, more.groupings),
+        tuple(dict.fromkeys((*before.orders, *more.orders))),
     )
 
 

@@ -17,6 +17,7 @@ from tamis.serve.goals.aggregates import answer_aggregates
 from tamis.serve.goals.facts import answer_facts
 from tamis.serve.goals.goal_context import GoalContext, nothing, reason_document
 from tamis.serve.goals.joins import answer_join
+from tamis.serve.goals.order import answer_order
 from tamis.serve.goals.topk import answer_topk
 from tamis.tables.scan_input import ScanInput
 from tamis.wire.catalyst import decode_conjuncts
@@ -29,6 +30,7 @@ from tamis.wire.goals import (
     GoalAnswer,
     JoinGoal,
     LimitGoal,
+    OrderGoal,
     SplitGoal,
     TopKGoal,
 )
@@ -95,4 +97,5 @@ _GOALS: Final[dict[type, Callable[[Any, GoalContext], GoalAnswer | None]]] = {
     ClusteredGoal: _clustered,
     AggregateGoal: answer_aggregates,
     FactsGoal: answer_facts,
+    OrderGoal: answer_order,
 }

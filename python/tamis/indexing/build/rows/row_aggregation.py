@@ -1,7 +1,8 @@
 """Aggregation of the rows of each file with Spark.
 
 There are several jobs over the rows: one for all bounds, one for all Bloom filters and value lists,
-one for all sketches of distinct values, and one for all aggregates by the same columns. The second
+one for all sketches of distinct values, one for all aggregates by the same columns, and one for all
+orders, which compares each row with the one before it (see `order_job_result`). The second
 one needs the first, which also counts the rows of each file. All but the first run once for each
 batch of files whose groups fit into memory. Each reads only the columns that it needs.
 
@@ -23,8 +24,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.errors import StatisticsIndexError
+from tamis.expr.sql import identifier
+from tamis.indexing.build.listing import rows_in_order
 from tamis.indexing.build.rows.file_rows import FileRows, Watch, owners, spellings, unambiguous
 from tamis.indexing.build.rows.group_aggregation import aggregate_groups
+from tamis.indexing.build.rows.order_job_result import orders_at
 from tamis.indexing.build.rows.row_bounds import bounds_at, unknown_bounds
 from tamis.indexing.build.rows.row_group_places import place_sql, steps_of
 from tamis.indexing.build.rows.sketch_job_result import SketchJobResult
@@ -35,7 +39,7 @@ from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.group_bounds import GroupBounds
 from tamis.indexing.format.groups import no_groups
-from tamis.indexing.format.row_sql import FILE, ID, TEXT, bounds_sql, members_sql, sketch_sql
+from tamis.indexing.format.row_sql import FILE, ID, TEXT, bounds_sql, is_old, members_sql, sketch_sql
 from tamis.indexing.read.snapshot import FileKeys
 
 if TYPE_CHECKING:
@@ -132,9 +136,9 @@ class Job(FileRows):
             names.update(places)
             return columns
 
-        of_rows = {entry.kind for entry in entries}
+        of_rows = {entry.kind for entry in entries if entry.order is None}
         if of_rows & {"bounds", "bloom", "values"}:
-            run_job(lambda entry: entry.kind == "bounds", of_bounds)
+            run_job(lambda entry: entry.kind == "bounds" and entry.order is None, of_bounds)
         for i, found in self._row_groups(entries):
             parts[i] = replace(parts[i], row_groups=found)
         if of_rows & {"bloom", "values"}:
@@ -146,6 +150,8 @@ class Job(FileRows):
             run_job(lambda entry: entry.kind == "ndv", self._sketches)
         for by in dict.fromkeys(entry.by for entry in entries if entry.is_aggregate):
             run_job(partial(_is_by, by), partial(aggregate_groups, self))
+        if any(entry.order is not None for entry in entries):
+            run_job(lambda entry: entry.order is not None, self._orders)
         return RowStatistics(tuple(parts), tuple(seconds))
 
     # --- bounds ---------------------------------------------------------------------------------
@@ -256,6 +262,24 @@ class Job(FileRows):
         # files without rows have no group in any table, and are known to have no value
         empty = np.flatnonzero(self.records == 0).tolist()
         return iter([each.finished(empty) for each in gathered])
+
+    # --- orders ---------------------------------------------------------------------------------
+
+    def _orders(self, entries: Sequence[Entry]) -> list[Columns]:
+        paths = list(dict.fromkeys(path for entry in entries for path, _ in entry.order or ()))
+        more = [f"({is_old(entry)}) AS old{k}" for k, entry in enumerate(entries)]
+        more += [f"{identifier(path)} AS c{j}" for j, path in enumerate(paths)]
+        orders = [
+            [(f"c{paths.index(path)}", descending) for path, descending in entry.order or ()]
+            for entry in entries
+        ]
+        rows = self.rows([], None, ["_metadata.row_index AS row_index", *more])
+        with self.watch(f"checking the order of the rows of {len(self.uris)} files"):
+            table = rows_in_order(self.spark, rows, orders).toArrow()
+        at = np.full(len(self.uris), -1, np.int64)
+        place, row = self.matched(table)
+        at[place] = row
+        return [orders_at(k, table, at) for k in range(len(entries))]
 
     # --- sketches of distinct values --------------------------------------------------------------
 

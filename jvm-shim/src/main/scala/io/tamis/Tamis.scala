@@ -1,7 +1,7 @@
 package io.tamis
 
 import io.tamis.bridge.{PlannerClient, SidecarSupervisor, StartWait, Warnings}
-import io.tamis.formats.{IndexedFiles, RowsByFile}
+import io.tamis.formats.{IndexedFiles, RowsByFile, RowsInOrder}
 import io.tamis.formats.delta.DeltaFiles
 import io.tamis.formats.iceberg.IcebergRelation
 import io.tamis.functions.QueryFunction
@@ -181,6 +181,18 @@ object Tamis {
     }
     RowsByFile.sketched(rows, keys.asScala.toSeq, others.asScala.toSeq, wanted).orNull
   }
+
+  /** For each file, whether its rows are sorted: see RowsInOrder.
+    *
+    * @param orders
+    *   a JSON array of arrays of pairs: the name of a column, and whether it descends
+    */
+  def rowsInOrder(rows: Dataset[_], orders: String): Dataset[Row] = RowsInOrder.of(
+    rows,
+    Messages.mapper.readTree(orders).elements.asScala.toSeq.map { order =>
+      order.elements.asScala.toSeq.map(pair => pair.path(0).asText -> pair.path(1).asBoolean)
+    }
+  )
 
   /** How many files wait for an automatic index; null if that is not known. */
   def waitingFiles(session: SparkSession, root: String, location: String): Integer = {

@@ -17,6 +17,13 @@ final class FileSelection private (
   val count: Int = bits.cardinality()
   def isAll: Boolean = count == listing.size
   def contains(ordinal: Int): Boolean = bits.get(ordinal)
+
+  /** Whether the other selection of the same listing has all these files. */
+  def isWithin(other: FileSelection): Boolean = {
+    val missing = ordinals
+    missing.andNot(other.bits)
+    missing.isEmpty
+  }
   def ordinals: BitSet = bits.clone().asInstanceOf[BitSet]
 
   lazy val bytes: Long =

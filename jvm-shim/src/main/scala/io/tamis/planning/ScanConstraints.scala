@@ -27,6 +27,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression
   * @param groupedBy
   *   names of partition columns: a task reads all rows with the same values of them; empty: tasks
   *   are formed as in Spark
+  * @param sortedBy
+  *   the order of the rows of each of these tasks; None: it is not known
   */
 final case class ScanConstraints(
     within: Option[FileSelection],
@@ -36,7 +38,8 @@ final case class ScanConstraints(
     inRecursion: Boolean = false,
     filterUses: Seq[FilterUse] = Nil,
     leftToBloomFilters: Set[String] = Set.empty,
-    groupedBy: Seq[String] = Nil
+    groupedBy: Seq[String] = Nil,
+    sortedBy: Option[FileOrder] = None
 ) {
 
   /** Adds the outcome of a goal. A goal keeps its place when it is tried again, so that a rule that
@@ -52,6 +55,10 @@ final case class ScanConstraints(
   /** Groups rows by these partition columns; Left: why they are not grouped. */
   def grouped(by: Either[Reason, Seq[String]], goal: ScanGoal): ScanConstraints =
     withGoal(GoalOutcome(goal, by.left.toOption)).copy(groupedBy = by.getOrElse(groupedBy))
+
+  /** The rows of each group are in this order; Left: why that is not known. */
+  def ordered(by: Either[Reason, FileOrder], goal: ScanGoal): ScanConstraints =
+    withGoal(GoalOutcome(goal, by.left.toOption)).copy(sortedBy = by.toOption.orElse(sortedBy))
 
   /** Adds the outcome of a goal: the files chosen for it, or why it leaves them as they were. */
   def confined(goal: ScanGoal, files: Either[Reason, FileSelection]): ScanConstraints =
@@ -88,6 +95,10 @@ object ScanGoal {
   /** Each task reads whole groups of rows, so that Spark needs no exchange. */
   final case class Groups(columns: Seq[String])
       extends ScanGoal(s"one task for each ${columns.mkString(", ")}")
+
+  /** The rows of each task are sorted, so that Spark need not sort them. */
+  final case class Order(columns: Seq[String])
+      extends ScanGoal(s"rows of each task sorted by ${columns.mkString(", ")}")
 
   /** The scan is one of the two parts of a split scan. */
   case object Split extends ScanGoal("filter only files that need it")

@@ -3,7 +3,7 @@ package io.tamis.scan
 import io.tamis.planning.{Decision, FileSelection}
 
 import org.apache.spark.sql.catalyst.expressions.Expression
-import org.apache.spark.sql.connector.expressions.NamedReference
+import org.apache.spark.sql.connector.expressions.{NamedReference, SortOrder}
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.read.{
@@ -42,6 +42,9 @@ trait FilesScan {
 
   /** How rows are distributed over the partitions. */
   def partitioning: Partitioning = new UnknownPartitioning(0)
+
+  /** The order of the rows of each partition. */
+  def ordering: Seq[SortOrder] = Nil
 
   /** What the format of the table tells the optimizer; None: what Spark estimates from the sizes of
     * the files.

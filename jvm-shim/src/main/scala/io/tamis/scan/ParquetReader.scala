@@ -1,8 +1,9 @@
 package io.tamis.scan
 
-import io.tamis.listing.Snapshots
-import io.tamis.planning.{Decision, FileSelection}
+import io.tamis.listing.{QuotedName, Snapshots}
+import io.tamis.planning.{Decision, FileOrder, FileSelection, SortedColumn}
 
+import org.apache.spark.sql.connector.expressions.{Expressions, SortDirection, SortOrder}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory, Scan}
 import org.apache.spark.sql.connector.read.partitioning.Partitioning
@@ -70,9 +71,24 @@ private[tamis] final class ParquetFilesScan(
 
   override def partitioning: Partitioning = groups.fold(super.partitioning)(_.partitioning)
 
+  /** The order of the rows of each group; None if it is not known of all kept files. */
+  private lazy val order: Option[FileOrder] =
+    table.purpose.sortedBy.filter(o => groups.isDefined && o.covers(decision.kept))
+
+  /** The columns of the order that are read, up to the first one that is not. */
+  private lazy val sorted: Seq[SortedColumn] = {
+    val read = readSchema.fieldNames.toSet
+    order.toSeq.flatMap(_.columns.takeWhile(c => read(c.name)))
+  }
+
+  override def ordering: Seq[SortOrder] = sorted.map { column =>
+    val direction = if (column.isDescending) SortDirection.DESCENDING else SortDirection.ASCENDING
+    Expressions.sort(Expressions.column(QuotedName(column.name)), direction)
+  }
+
   override def partitions: Array[InputPartition] = groups match {
     case Some(groups) =>
-      groups.orEmpty(RangePartitions.grouped(table.session, native, kept, groups))
+      groups.orEmpty(RangePartitions.grouped(table.session, native, kept, groups, order))
     case None => ungrouped
   }
 
@@ -90,7 +106,7 @@ private[tamis] final class ParquetFilesScan(
     Set("ReadSchema", "PushedFilters", "Format")(key)
   } ++ groups.map(g =>
     "GroupedBy" -> s"${table.purpose.groupedBy.mkString("[", ", ", "]")}, ${g.keys.size} groups"
-  )
+  ) ++ Option.when(sorted.nonEmpty)("SortedBy" -> sorted.map(_.text).mkString("[", ", ", "]"))
 
   override def equals(other: Any): Boolean = other match {
     case scan: ParquetFilesScan => native == scan.ofSpark

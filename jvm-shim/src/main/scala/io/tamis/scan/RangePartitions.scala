@@ -1,7 +1,7 @@
 package io.tamis.scan
 
 import io.tamis.listing.Listing
-import io.tamis.planning.FileSelection
+import io.tamis.planning.{FileOrder, FileSelection}
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.GenericInternalRow
@@ -30,22 +30,48 @@ object RangePartitions {
       splitsFiles: Boolean
   ): Seq[FilePartition] = {
     val maxBytes = maxSplitBytes(session, kept)
-    val splits = splitsOf(session, scan, kept, maxBytes, splitsFiles).flatMap(_._2)
+    val splits = splitsOf(session, scan, kept, maxBytes, splitsFiles).flatMap(_._2).map(_.part)
     FilePartition.getFilePartitions(session, splits, maxBytes)
   }
 
-  /** The same, where each partition has only rows with the same values of these columns. */
+  /** A part of a file that is read, or all of it.
+    *
+    * @param file
+    *   the ordinal of the file in the listing
+    */
+  private final case class Split(file: Int, part: PartitionedFile)
+
+  /** The same, where each partition has only rows with the same values of these columns.
+    *
+    * @param order
+    *   the order that the rows of each group have if its files are read in their places
+    */
   def grouped(
       session: SparkSession,
       scan: ParquetScan,
       kept: FileSelection,
-      groups: PartitionGroups
+      groups: PartitionGroups,
+      order: Option[FileOrder]
   ): Seq[FilePartition with HasPartitionKey] = {
     val maxBytes = maxSplitBytes(session, kept)
-    val byGroup =
-      splitsOf(session, scan, kept, maxBytes).groupMap(s => groups.ofDirectory(s._1))(_._2)
+    // the row groups of a file may be stored in another order than that of its rows
+    val splits = splitsOf(session, scan, kept, maxBytes, splitsFiles = order.isEmpty)
+    val byGroup = splits.groupMap(s => groups.ofDirectory(s._1))(_._2)
     val keyed = byGroup.toSeq.sortBy(_._1).flatMap { case (group, splits) =>
-      FilePartition.getFilePartitions(session, splits.flatten, maxBytes).map(_.files -> group)
+      val parts = order match {
+        // All in one partition: Spark would read several partitions of a group in one task too, and
+        // does not count on an order among them. Parts are row groups in the order of their rows,
+        // and a part that is left out leaves the others in order.
+        case Some(order) =>
+          val inPlace =
+            splits.flatten.sortBy(s => (order.places.getOrElse(s.file, 0), s.part.start))
+          Seq(inPlace.map(_.part).toArray)
+        case None =>
+          FilePartition
+            .getFilePartitions(session, splits.flatten.map(_.part), maxBytes)
+            .map(_.files)
+      }
+      parts.map(_ -> group)
     }
     keyed.zipWithIndex.map { case ((files, group), i) =>
       new KeyedFilePartition(i, files, groups.keys(group))
@@ -63,17 +89,17 @@ object RangePartitions {
       scan: ParquetScan,
       kept: FileSelection,
       maxBytes: Long,
-      splitsFiles: Boolean = true
-  ): Seq[(Int, Seq[PartitionedFile])] = {
+      splitsFiles: Boolean
+  ): Seq[(Int, Seq[Split])] = {
     val valuesOf = partitionValues(session, scan, kept.listing)
-    val splits = Seq.newBuilder[(Int, Seq[PartitionedFile])]
+    val splits = Seq.newBuilder[(Int, Seq[Split])]
     var group = -1
     var values: InternalRow = InternalRow.empty
     // with the bytes by which Spark would sort: those of a split, not of the ranges that are kept
-    var ofGroup = Seq.newBuilder[(Long, PartitionedFile)]
+    var ofGroup = Seq.newBuilder[(Long, Split)]
     def flush(): Unit = {
       splits += group -> ofGroup.result().sortBy(_._1)(Ordering[Long].reverse).map(_._2)
-      ofGroup = Seq.newBuilder[(Long, PartitionedFile)]
+      ofGroup = Seq.newBuilder[(Long, Split)]
     }
     kept.foreach { i =>
       if (kept.listing.groupOf(i) != group) {
@@ -87,11 +113,11 @@ object RangePartitions {
         case None =>
           ofGroup ++= PartitionedFileUtil
             .splitFiles(file, path, splitsFiles && scan.isSplitable(path), maxBytes, values)
-            .map(split => split.length -> split)
+            .map(part => part.length -> Split(i, part))
         case Some(ranges) =>
           ranges.foreach { case (start, length) =>
-            val split = PartitionedFileUtil.getPartitionedFile(file, path, values, start, length)
-            ofGroup += math.min(file.getLen, maxBytes) -> split
+            val part = PartitionedFileUtil.getPartitionedFile(file, path, values, start, length)
+            ofGroup += math.min(file.getLen, maxBytes) -> Split(i, part)
           }
       }
     }

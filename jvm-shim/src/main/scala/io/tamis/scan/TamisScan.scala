@@ -15,7 +15,7 @@ import io.tamis.remember.{Learner, NotingReaders}
 import io.tamis.runtime.RuntimePruning
 
 import org.apache.spark.sql.catalyst.expressions.AttributeReference
-import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference}
+import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, SortOrder}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
@@ -33,6 +33,7 @@ final class TamisScan(
 ) extends Scan
     with SupportsReportStatistics
     with SupportsReportPartitioning
+    with SupportsReportOrdering
     with SupportsMetadata
     with SupportsRuntimeV2Filtering {
 
@@ -48,6 +49,7 @@ final class TamisScan(
   override def readSchema(): StructType = files.readSchema
   override def columnarSupportMode(): Scan.ColumnarSupportMode = files.columnarSupportMode
   override def outputPartitioning(): Partitioning = files.partitioning
+  override def outputOrdering(): Array[SortOrder] = files.ordering.toArray
   override def toBatch: Batch = new TamisBatch(this, takeRuntimeScan().getOrElse(files))
 
   /** Created once, because Spark asks every copy of the scan's node for it. Run-time filters choose
@@ -204,13 +206,13 @@ final class TamisScan(
 
   /** Two scans read the same rows if they read the same files and columns with the same residual;
     * exact conjuncts are true for every row of the files and make no difference. Scans that offer
-    * different columns to run-time filters, group rows differently, or show other files, are not
-    * equal: the optimizer keeps the old node if a rule returns an equal one.
+    * different columns to run-time filters, group or order rows differently, or show other files,
+    * are not equal: the optimizer keeps the old node if a rule returns an equal one.
     */
   override def equals(other: Any): Boolean = other match {
     case scan: TamisScan =>
       def offered(purpose: ScanConstraints) =
-        (purpose.inRecursion, purpose.leftToBloomFilters, purpose.groupedBy)
+        (purpose.inRecursion, purpose.leftToBloomFilters, purpose.groupedBy, purpose.sortedBy)
       files == scan.filesScan && offered(table.purpose) == offered(scan.table.purpose) &&
       decision.observed.map(_.kept) == scan.decision.observed.map(_.kept)
     case _ => false

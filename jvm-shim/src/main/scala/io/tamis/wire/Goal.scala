@@ -104,6 +104,16 @@ final case class KeySource(scan: ScanRequest, key: ObjectNode)
 /** For which of these keys do single values lie in few files? */
 final case class ClusteredGoal(keys: ArrayNode) extends Goal("clustered")
 
+/** Are the rows of each group of files sorted by these keys?
+  *
+  * @param descending
+  *   by key: whether the greatest value comes first
+  * @param tasks
+  *   for each group of the listing, the number of the task that reads its files
+  */
+final case class OrderGoal(keys: ArrayNode, descending: Seq[Boolean], tasks: Seq[Int])
+    extends Goal("order")
+
 /** What is known of all files of the listing, whatever the filters?
   *
   * @param columns

@@ -115,6 +115,17 @@ object GoalReader {
     case Left(_) => Seq.fill(count)(false)
   }
 
+  /** The answer to an [[OrderGoal]]: the files, and the number by which a task sorts each of them.
+    */
+  def ordered(answer: PlanAnswer, count: Int): Either[Reason, (BitSet, Map[Int, Int])] =
+    found(answer, "ordered").map { node =>
+      val files = Messages.kept(node.path("files"), count)
+      val places = node.path("places").elements.asScala.map(_.intValue).toSeq
+      if (places.nonEmpty && places.size != files.cardinality)
+        garbage(s"${places.size} places of ${files.cardinality} files")
+      files -> files.stream.toArray.toSeq.zip(places).toMap
+    }
+
   /** The answer to an [[AggregateGoal]].
     *
     * @param functions

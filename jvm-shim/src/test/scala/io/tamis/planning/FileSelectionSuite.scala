@@ -201,4 +201,16 @@ class FileSelectionSuite extends munit.FunSuite {
   test("an answer with more files than the listing is rejected") {
     intercept[IllegalArgumentException](kept(listing(), 6))
   }
+
+  test("an order is known of the files that it names, and of no others") {
+    val files = listing()
+    def order(known: Option[FileSelection]) =
+      FileOrder(Seq(SortedColumn("a", isDescending = false)), known, Map.empty)
+    val some = order(Some(kept(files, 0, 1, 4)))
+    assert(some.covers(kept(files, 0, 4)))
+    assert(some.covers(kept(files, 0, 1, 4)))
+    assert(!some.covers(kept(files, 0, 2)))
+    assert(!some.covers(kept(listing(), 0, 1)))
+    assert(order(None).covers(kept(files, 0, 2)))
+  }
 }

@@ -10,7 +10,13 @@ import java.util.{Collections, IdentityHashMap}
 
 import scala.collection.mutable
 
-import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
+import org.apache.spark.sql.catalyst.expressions.{
+  Ascending,
+  Attribute,
+  Expression,
+  SortOrder,
+  UnsafeRow
+}
 import org.apache.spark.sql.catalyst.expressions.aggregate.AggregateExpression
 import org.apache.spark.sql.catalyst.planning.ExtractEquiJoinKeys
 import org.apache.spark.sql.catalyst.plans.logical._
@@ -33,6 +39,10 @@ import org.apache.spark.sql.internal.SQLConf
   *     a join that Spark will not broadcast, an aggregate by further columns or with DISTINCT, a
   *     window;
   *   - the groups are large enough and even enough: see [[GroupSizes]].
+  *
+  * A grouped scan also reports the order of the rows of each task, if the operator needs one and an
+  * index has recorded that the rows of the files are in it: see [[OrderInGroups]]. Then Spark does
+  * not sort them again.
   */
 object GroupByPartitions extends GoalRule {
   override protected def isOn(conf: SQLConf): Boolean =
@@ -50,13 +60,17 @@ object GroupByPartitions extends GoalRule {
       plan.foreachUp {
         case join: Join                                  => groups.addJoin(join)
         case a: Aggregate if groups.exchangesManyRows(a) =>
-          groups.addAll(a.groupingExpressions, a.child)
-        case w: Window => groups.addAll(w.partitionSpec, w.child)
-        case _         =>
+          val order = if (groups.mayBeSorted(a)) ascending(a.groupingExpressions) else Nil
+          groups.addAll(a.groupingExpressions, a.child, order)
+        case w: Window =>
+          groups.addAll(w.partitionSpec, w.child, ascending(w.partitionSpec) ++ w.orderSpec)
+        case _ =>
       }
       if (groups.isEmpty) plan
       else plan.transformDown { case relation @ TamisRelation(_) => groups.applied(relation) }
     }
+
+  private def ascending(keys: Seq[Expression]): Seq[SortOrder] = keys.map(SortOrder(_, Ascending))
 
   /** Without such a scan, no side of a join is worth an estimate. */
   private def isPartitioned(plan: LogicalPlan): Boolean = plan match {
@@ -83,6 +97,9 @@ object GroupByPartitions extends GoalRule {
     private val grouped = Collections.newSetFromMap(new IdentityHashMap[Join, java.lang.Boolean])
     private val broadcast = new IdentityHashMap[Join, (Boolean, Boolean)]
 
+    /** What the lowest operator needs of each scan. */
+    private val orders = new IdentityHashMap[LogicalPlan, OrderInGroups.Wanted]
+
     def isEmpty: Boolean = outcomes.isEmpty
 
     /** The relation with its scan as decided. A scan that one operator did not pay for may be
@@ -91,7 +108,19 @@ object GroupByPartitions extends GoalRule {
     def applied(relation: LogicalPlan): LogicalPlan =
       outcomes.filter(_.relation eq relation).foldLeft(relation) { (scanned, outcome) =>
         val goal = ScanGoal.Groups(outcome.columns)
-        TamisRelation.scannedFor(scanned)(_.grouped(outcome.by, goal))
+        val grouped = TamisRelation.scannedFor(scanned)(_.grouped(outcome.by, goal))
+        if (outcome.refusal.isDefined) grouped else sorted(relation, grouped, outcome.columns)
+      }
+
+    private def sorted(
+        relation: LogicalPlan,
+        grouped: LogicalPlan,
+        columns: Seq[String]
+    ): LogicalPlan =
+      Option(orders.get(relation)).filter(_ => TamisConf.fileOrderEnabled(conf)).fold(grouped) {
+        wanted =>
+          val order = OrderInGroups.of(wanted, columns)
+          TamisRelation.scannedFor(grouped)(_.ordered(order, ScanGoal.Order(wanted.names)))
       }
 
     /** Groups of partition columns alone are few: their partial results are exchanged at no cost.
@@ -104,10 +133,30 @@ object GroupByPartitions extends GoalRule {
           case _                      => false
         })
 
-    private def origin(key: Expression, plan: LogicalPlan): Option[PartitionColumn] = key match {
-      case a: Attribute => PartitionColumn.origin(a, plan)(staying)
+    /** Whether Spark may aggregate sorted rows: it does if a buffer cannot be changed in place, as
+      * that of the maximum of strings, or if a conf says so.
+      */
+    def mayBeSorted(a: Aggregate): Boolean =
+      conf.getConf(SQLConf.REPLACE_HASH_WITH_SORT_AGG_ENABLED) ||
+        a.aggregateExpressions.exists(_.exists {
+          case e: AggregateExpression =>
+            !e.aggregateFunction.aggBufferAttributes.forall(b => UnsafeRow.isMutable(b.dataType))
+          case _ => false
+        })
+
+    private def origin(key: Expression, plan: LogicalPlan): Option[PartitionColumn] =
+      column(key, plan).flatMap(PartitionColumn.of)
+
+    private def column(key: Expression, plan: LogicalPlan): Option[ScanColumn] = key match {
+      case a: Attribute => ScanColumn.origin(a, plan)(staying)
       case _            => None
     }
+
+    /** Notes that an operator needs these rows in this order. */
+    private def sort(order: Seq[SortOrder], child: LogicalPlan): Unit =
+      OrderInGroups.wanted(order, column(_, child)).foreach { wanted =>
+        orders.putIfAbsent(wanted.scan.relation, wanted): Unit
+      }
 
     /** Whether the rows of the left side, and whether those of the right side, stay in their tasks:
       * if the other side is broadcast, or neither side is exchanged.
@@ -120,9 +169,9 @@ object GroupByPartitions extends GoalRule {
       broadcast.computeIfAbsent(join, BroadcastEstimate.sides(_))
 
     /** One operator with one child, which needs rows with equal keys in one task. */
-    def addAll(keys: Seq[Expression], child: LogicalPlan): Unit = {
+    def addAll(keys: Seq[Expression], child: LogicalPlan, order: Seq[SortOrder]): Unit = {
       val found = keys.flatMap(origin(_, child)).groupBy(_.scan.relation).values
-      found.headOption.foreach(columns => group(Seq(columns)))
+      if (found.headOption.exists(columns => group(Seq(columns)))) sort(order, child)
     }
 
     def addJoin(join: Join): Unit = join match {
@@ -140,7 +189,11 @@ object GroupByPartitions extends GoalRule {
           !conf.getConf(SQLConf.REQUIRE_ALL_CLUSTER_KEYS_FOR_CO_PARTITION)
         if (ofOneScanEach.nonEmpty && areEnough && estimated(join) == (false, false)) {
           val (l, r) = ofOneScanEach.unzip
-          if (group(Seq(l, r))) grouped.add(join): Unit
+          if (group(Seq(l, r))) {
+            grouped.add(join): Unit
+            sort(ascending(leftKeys), left)
+            sort(ascending(rightKeys), right)
+          }
         }
       case _ =>
     }
