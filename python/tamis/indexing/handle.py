@@ -13,6 +13,7 @@ from tamis.indexing.format.distinct_sketches import missing_library
 from tamis.indexing.format.recording_spec import (
     Columns,
     Expressions,
+    Orders,
     Predicates,
     RecordingSpec,
     requested_statistics,
@@ -52,7 +53,7 @@ class Index(IndexChanges):
         aggregates: Sequence[str] | None = None,
         by: Sequence[str] = (),
         predicates: Predicates | None = None,
-        sorted_by: Sequence[str] = (),
+        sorted_by: Orders = (),
     ) -> Index:
         """Build the index from the footers of all files, and commit it.
 
@@ -104,8 +105,9 @@ class Index(IndexChanges):
                 some columns are recorded: for a list, of the columns by which the table is
                 clustered; for a mapping, of the columns that it names.
             sorted_by: Columns by which the rows inside each file may be sorted, such as
-                ["day", "id DESC"]. Spark reads these columns and compares each row with the one
-                before it, so that joins and windows over sorted files need no sort.
+                ["day", "id DESC"], or a list of such lists. Spark reads these columns and compares
+                each row with the one before it. Joins and windows over sorted files then need no
+                sort.
 
         Example:
             index.build(columns={"id": "bloom"}, expressions=["upper(name)"])
@@ -130,7 +132,7 @@ class Index(IndexChanges):
         aggregates: Sequence[str] | None = None,
         by: Sequence[str] = (),
         predicates: Predicates | None = None,
-        sorted_by: Sequence[str] = (),
+        sorted_by: Orders = (),
     ) -> Index:
         """Refresh the index, and record these statistics in addition to what it holds.
 

@@ -24,6 +24,7 @@ __all__ = [
     "Columns",
     "Expressions",
     "Grouping",
+    "Orders",
     "Predicates",
     "RecordingSpec",
     "passing_sql",
@@ -46,6 +47,8 @@ Expressions: TypeAlias = Sequence[str] | Mapping[str, WholeKinds]
 #: A list of conditions, or a mapping from conditions to columns whose bounds are recorded in the
 #: rows that pass.
 Predicates: TypeAlias = Sequence[str] | Mapping[str, Sequence[str]]
+#: The columns of an order, or a list of several orders.
+Orders: TypeAlias = Sequence[str] | Sequence[Sequence[str]]
 
 
 class Grouping(msgspec.Struct, frozen=True):
@@ -92,7 +95,7 @@ def requested_statistics(
     aggregates: Sequence[str] | None = None,
     by: Sequence[str] | None = None,
     predicates: Predicates | None = None,
-    sorted_by: Sequence[str] | None = None,
+    sorted_by: Orders | None = None,
 ) -> tuple[Sequence[str] | None, RecordingSpec]:
     """Return the columns whose footer statistics are read (None: all), and the row statistics.
 
@@ -143,9 +146,24 @@ def requested_statistics(
             if aggregates
             else (),
         ),
-        (tuple(dict.fromkeys(sorted_by)),) if sorted_by else (),
+        _orders(sorted_by or ()),
     )
     return (None if isinstance(columns, Mapping) else columns), recorded
+
+
+def _orders(sorted_by: Orders) -> tuple[tuple[str, ...], ...]:
+    """Return the orders of a request.
+
+    >>> _orders(["day", "id DESC"]), _orders([["day"], ["id"]])
+    ((('day', 'id DESC'),), (('day',), ('id',)))
+    """
+    single = tuple(each for each in sorted_by if isinstance(each, str))
+    if single and len(single) < len(sorted_by):
+        raise StatisticsIndexError(
+            "sorted_by= takes a list of columns, or a list of such lists: not both"
+        )
+    several = tuple(tuple(each) for each in sorted_by if not isinstance(each, str))
+    return (single,) if single else several
 
 
 def passing_sql(condition: str, path: tuple[str, ...]) -> str:
