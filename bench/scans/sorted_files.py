@@ -76,7 +76,9 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
 
-    spark = session("4g", {"spark.sql.requireAllClusterKeysForCoPartition": "false"})
+    # Spark would broadcast one side of small tables
+    confs = {"requireAllClusterKeysForCoPartition": "false", "autoBroadcastJoinThreshold": "-1"}
+    spark = session("4g", {f"spark.sql.{key}": value for key, value in confs.items()})
     _make(spark, arguments.rows, arguments.days)
     rng = random.Random(0)
     print("\n| query | sorts | off, s | groups | sorted | sorted / groups | sorted / off |")
