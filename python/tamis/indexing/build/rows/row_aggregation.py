@@ -39,7 +39,15 @@ from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.group_bounds import GroupBounds
 from tamis.indexing.format.groups import no_groups
-from tamis.indexing.format.row_sql import FILE, ID, TEXT, bounds_sql, is_old, members_sql, sketch_sql
+from tamis.indexing.format.row_sql import (
+    FILE,
+    ID,
+    TEXT,
+    bounds_sql,
+    is_old,
+    members_sql,
+    sketch_sql,
+)
 from tamis.indexing.read.snapshot import FileKeys
 
 if TYPE_CHECKING:
