@@ -24,6 +24,7 @@ from tamis.indexing.format.groups import schema_of
 
 __all__ = ["are_incomplete", "as_decimals", "is_decimal_sum", "summed_type"]
 
+_LONG = "BIGINT"
 _SIGNS = ("positive", "negative")
 #: Spark's sum of decimals has this many digits more than they have.
 _MORE_DIGITS = 10
@@ -49,7 +50,7 @@ def are_incomplete(k: int, entry: Entry, table: pa.Table) -> bool:
 
 def summed_type(entry: Entry) -> str:
     """Return the type of what the shim adds up for an entry of a sum."""
-    return entry.type if is_decimal_sum(entry) else "BIGINT"
+    return entry.type if is_decimal_sum(entry) else _LONG
 
 
 def as_decimals(k: int, entry: Entry, table: pa.Table) -> pa.Table:
