@@ -10,13 +10,11 @@ from __future__ import annotations
 import argparse
 import random
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
+from bench.scans.tables_by_day import SHIPMENTS, count_in_final_plan, tables
 from bench.scans.ways import Ways, compare
 from bench.session import session
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 _DATA = Path(__file__).resolve().parents[2] / "build" / "bench" / "partition_groups"
 _WAYS: Final[Ways] = {
@@ -39,27 +37,15 @@ QUERIES = {
 }
 
 
-def _make(spark: SparkSession, rows: int, days: int) -> None:
-    """Write both tables: half of the orders have a shipment on the same day."""
-    columns = {
-        "orders": "id, cast(id * 7919 % 50021 AS INT) customer, "
-        "cast(id % 9973 / 7 AS DECIMAL(12, 2)) price, sha2(cast(id AS STRING), 256) note",
-        "shipments": "id, cast(id % 31 AS INT) delay, concat('carrier ', id % 17) carrier",
-    }
-    for name, selected in columns.items():
-        every = 2 if name == "shipments" else 1
-        where = _DATA / f"{name}-{rows}-{days}"
-        if not (where / "_SUCCESS").exists():
-            spark.sql(
-                f"SELECT {selected}, date_add(DATE'2024-01-01', cast(id % {days} AS INT)) day "
-                f"FROM range({rows}) WHERE id div {days} % {every} = 0"
-            ).repartition("day").write.mode("overwrite").partitionBy("day").parquet(str(where))
-        spark.read.parquet(str(where)).createOrReplaceTempView(name)
+_COLUMNS = {
+    "orders": "id, cast(id * 7919 % 50021 AS INT) customer, "
+    "cast(id % 9973 / 7 AS DECIMAL(12, 2)) price, sha2(cast(id AS STRING), 256) note",
+    "shipments": SHIPMENTS,
+}
 
 
 def _exchanges(plan: Any) -> int:
-    final, _, _ = plan.toString().partition("Initial Plan")
-    return str(final).count("Exchange hash")
+    return count_in_final_plan(plan, "Exchange hash")
 
 
 def main() -> None:
@@ -70,7 +56,7 @@ def main() -> None:
     arguments = parser.parse_args()
 
     spark = session("4g", {"spark.sql.requireAllClusterKeysForCoPartition": "false"})
-    _make(spark, arguments.rows, arguments.days)
+    tables(spark, _DATA, arguments.rows, arguments.days, _COLUMNS, "DISTRIBUTE BY day")
     rng = random.Random(0)
     print("\n| query | exchanges | off, s | without groups | groups | groups / off |")
     print("|---|---:|---:|---:|---:|---:|")

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import tamis
+from bench.scans.tables_by_day import SHIPMENTS, count_in_final_plan, tables
 from bench.scans.ways import Ways, compare
 from bench.session import session
 
@@ -39,21 +40,16 @@ QUERIES = {
 }
 
 
+_COLUMNS = {
+    "orders": "id, cast(id % 9973 / 7 AS DECIMAL(12, 2)) price, sha2(hex(id), 256) n",
+    "shipments": SHIPMENTS,
+}
+
+
 def _make(spark: SparkSession, rows: int, days: int) -> None:
-    """Write both tables: half of the orders have a shipment on the same day."""
-    columns = {
-        "orders": "id, cast(id % 9973 / 7 AS DECIMAL(12, 2)) price, sha2(hex(id), 256) n",
-        "shipments": "id, cast(id % 31 AS INT) delay, concat('carrier ', id % 17) carrier",
-    }
-    for name, selected in columns.items():
-        every = 2 if name == "shipments" else 1
-        where = _DATA / f"{name}-{rows}-{days}"
-        if not (where / "_SUCCESS").exists():
-            spark.sql(
-                f"SELECT {selected}, date_add(DATE'2024-01-01', cast(id % {days} AS INT)) day "
-                f"FROM range({rows}) WHERE id div {days} % {every} = 0 DISTRIBUTE BY day "
-                "SORT BY day, id"
-            ).write.mode("overwrite").partitionBy("day").parquet(str(where))
+    """Write both tables, and record the order of their rows."""
+    in_order = "DISTRIBUTE BY day SORT BY day, id"
+    for name, where in tables(spark, _DATA, rows, days, _COLUMNS, in_order).items():
         order = ["id", "delay"] if name == "shipments" else ["id"]
         seconds = []
         for recorded in (None, order):
@@ -61,12 +57,10 @@ def _make(spark: SparkSession, rows: int, days: int) -> None:
             tamis.index(spark, str(where)).build(sorted_by=recorded or ())
             seconds.append(time.perf_counter() - started)
         print(f"index of {name}: {seconds[0]:.2f} s, with its order {seconds[1]:.2f} s")
-        spark.read.parquet(str(where)).createOrReplaceTempView(name)
 
 
 def _sorts(plan: Any) -> int:
-    final, _, _ = plan.toString().partition("Initial Plan")
-    return str(final).count("Sort [")
+    return count_in_final_plan(plan, "Sort [")
 
 
 def main() -> None:

@@ -176,7 +176,7 @@ def test_registers_need_the_jar_on_executors(
 ) -> None:
     path = str(tmp_path / "t")
     spark.range(4).write.parquet(path)
-    monkeypatch.setattr(group_aggregation, "sketched", lambda *_: None)
+    monkeypatch.setattr(group_aggregation, "aggregated", lambda *_, **__: None)
     with pytest.raises(StatisticsIndexError, match="pass it to --jars"):
         tamis.index(spark, path).build(aggregates=["approx_count_distinct(id)"])
 

@@ -23,7 +23,7 @@ MOST_FILES: Final = 1 << 22
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RowRanges:
-    """Half-open ranges in ascending order, none of which touch, by number (see `_SPAN`)."""
+    """Half-open ranges of numbers (see `_SPAN`), in ascending order and apart from each other."""
 
     _starts: Numbers
     _stops: Numbers

@@ -138,7 +138,7 @@ def decide_row_groups(
         grouped: Batches of different files, consumed one after the other for as long as it pays
             off. Files in no consumed batch are read whole.
         consequences: As for `decide`.
-        remembered: Rows, by the ordinals of the files, none of which passes the conjuncts.
+        remembered: Rows that do not pass the conjuncts, by the ordinals of the files.
 
     Returns:
         None if no conjunct is left to evaluate and nothing is remembered, or there are no row

@@ -1,4 +1,4 @@
-"""Rows of files, none of which passes the conjuncts of a note: the form on disk, and its use."""
+"""Rows of files that do not pass the conjuncts of a note: the form on disk, and its use."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class PartialFiles(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_
         return RowRanges.of(ordinals[files], starts, stops)
 
     def joined(self, other: PartialFiles, whole: Collection[bytes]) -> PartialFiles:
-        """Return the rows of both, except those of files of which the whole is known."""
+        """Return the rows of both, except those of files that are known as a whole."""
         names = pa.concat_arrays([self.name_array(), other.name_array()])
         texts = names.to_pylist()
         known = sorted(set(texts) - set(whole))[:MOST_FILES]

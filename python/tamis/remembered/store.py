@@ -85,8 +85,8 @@ class _Body:
 class Kept:
     """A note on disk. What it says about files is read when a scan needs it.
 
-    - `num_files`, `num_partial`: the files of which no row passes, and those of which some rows are
-      known not to pass.
+    - `num_files`, `num_partial`: the number of files without a row that passes, and of other files
+      with rows that are known not to pass.
     - `last_scan`: the id of the last request that used it.
     """
 
@@ -157,7 +157,7 @@ class Store:
         return found
 
     def rows_without_hit(self, kept: Kept, identities: pa.Array) -> RowRanges | None:
-        """Return the rows of files of which the note says that none passes; None: there are none.
+        """Return the rows of files that do not pass, as the note says; None: it names no rows.
 
         The files are given by their ordinals. A row that does not pass the conjuncts of the note
         does not pass more conjuncts.

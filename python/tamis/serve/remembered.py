@@ -5,7 +5,7 @@
     table            utf8
     predicates       list<utf8>, which no row of the files passes together
     files            int64, the number of files without such a row
-    partial_files    int64, the number of other files of which some row groups are without
+    partial_files    int64, the number of other files with row groups without such a row
     bytes            int64, the size of the note
     learnt           timestamp
     scans            int64, how many scans were planned with it
@@ -17,8 +17,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
@@ -35,6 +33,7 @@ from tamis.remembered import Note, Store, identities_of, settled, store_in
 from tamis.remembered.partial import PartialFiles
 from tamis.remembered.store import Kept
 from tamis.serve.scans.arrow_export import written
+from tamis.serve.scans.recent import Recent
 from tamis.tables.parquet import listed_files
 from tamis.wire.kept import decode_kept, decode_rows
 from tamis.wire.messages import PlanRequest, Written, write_answer
@@ -127,8 +126,8 @@ def _without_remembered(request: ScanRequest, decision: ScanDecision) -> Flags |
 class RememberedRows:
     """The rows of the files of a scan that notes rule out.
 
-    - `ranges`: for each note, the rows of which none passes its conjuncts, which are among those of
-      the scan.
+    - `ranges`: for each note, the rows that do not pass its conjuncts. These are among those of the
+      scan.
     """
 
     def __init__(self, request: PlanRequest) -> None:
@@ -177,20 +176,13 @@ def _notes_about(request: ScanRequest) -> list[tuple[Store, Kept]]:
     return [(store, note) for note in store.about(asked.reading, keys)]
 
 
-_known: Final[OrderedDict[tuple[str, str], pa.Array]] = OrderedDict()
-_lock: Final = threading.Lock()
+_known: Final = Recent[pa.Array](_MOST_LISTINGS)
 
 
 def _identities(snapshot: Snapshot) -> pa.Array:
     """Return the names of the files of a listing. The fingerprint covers all that they hold."""
     key = (snapshot.directory, snapshot.fingerprint)
-    with _lock:
-        if key not in _known:
-            _known[key] = identities_of(listed_files(snapshot))
-        _known.move_to_end(key)
-        while len(_known) > _MOST_LISTINGS:
-            _known.popitem(last=False)
-        return _known[key]
+    return _known.get_or(key, lambda: identities_of(listed_files(snapshot)))
 
 
 def write_remembered(question: str) -> str:

@@ -295,56 +295,39 @@ def numbered(spark: SparkSession, rows: DataFrame) -> DataFrame:
     return DataFrame(_required_shim(spark).numbered(rows._jdf), spark)
 
 
-def summed(
+def aggregated(
     spark: SparkSession,
     rows: DataFrame,
     keys: Sequence[str],
     others: Sequence[str],
-    types: Mapping[int, str],
+    sums: Mapping[int, str] | None = None,
+    sketches: Mapping[int, tuple[int, float]] | None = None,
 ) -> DataFrame | None:
-    """Return rows grouped by `keys`, with aggregates and with the sums `sum<k>` of numbers `v<k>`.
+    """Return rows grouped by `keys`, with aggregates.
 
     Args:
         spark: The session.
         rows: The rows.
         keys: The columns by which they are grouped.
-        others: Other aggregates, as SQL.
-        types: What to add up: the type of `v<k>` by k, BIGINT or a decimal.
+        others: Aggregates, as SQL.
+        sums: What to add up as `sum<k>`: the type of `v<k>` by k, BIGINT or a decimal.
+        sketches: For registers of approx_count_distinct in a column `registers<k>`, the number of
+            its value, and the deviation, by k.
 
     Returns:
-        None if executors cannot compute the sums, because they do not have the jar.
+        None if executors cannot compute sums or registers, because they do not have the jar.
     """
     from pyspark.sql.classic.dataframe import DataFrame
 
-    grouped = _required_shim(spark).summed(rows._jdf, list(keys), list(others), dict(types))
-    return None if grouped is None else DataFrame(grouped, spark)
-
-
-def sketched(
-    spark: SparkSession,
-    rows: DataFrame,
-    keys: Sequence[str],
-    others: Sequence[str],
-    sketches: Mapping[int, tuple[int, float]],
-) -> DataFrame | None:
-    """Return rows grouped by `keys`, with aggregates and registers of approx_count_distinct.
-
-    Args:
-        spark: The session.
-        rows: The rows.
-        keys: The columns by which they are grouped.
-        others: Other aggregates, as SQL.
-        sketches: For each column `registers<k>`, the number of its value, and the deviation.
-
-    Returns:
-        None if executors cannot compute the registers, because they do not have the jar.
-    """
-    from pyspark.sql.classic.dataframe import DataFrame
-
-    sources = {k: source for k, (source, _) in sketches.items()}
-    deviations = {k: deviation for k, (_, deviation) in sketches.items()}
-    shim = _required_shim(spark)
-    grouped = shim.sketched(rows._jdf, list(keys), list(others), sources, deviations)
+    sketches = sketches or {}
+    grouped = _required_shim(spark).aggregated(
+        rows._jdf,
+        list(keys),
+        list(others),
+        dict(sums or {}),
+        {k: source for k, (source, _) in sketches.items()},
+        {k: deviation for k, (_, deviation) in sketches.items()},
+    )
     return None if grouped is None else DataFrame(grouped, spark)
 
 

@@ -49,6 +49,9 @@ class Entry(msgspec.Struct, frozen=True):
         passing: The key of the condition and the path of the column, if the expression is
             `IF(condition, column, NULL)`: its bounds are those of the column in the rows that pass
             the condition. Older versions do not write it.
+        deviation: The relative standard deviation of approx_count_distinct. Older versions do not
+            write it, nor the next one.
+        spark: The version of Spark whose hashes its registers depend on.
         order: The path of each column of an order, and whether it descends; None: the entry is not
             an order. The bounds of an order are 1 if the rows of the file are sorted by these
             columns, and 0 if not, see `row_orders`. Older versions do not write it.

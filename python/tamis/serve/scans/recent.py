@@ -1,10 +1,10 @@
-"""What was computed last from a request, by the part of its text that it depends on."""
+"""What was computed last from a request, by the parts of it that the result depends on."""
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Final, Generic, TypeVar
 
 import msgspec
@@ -36,28 +36,28 @@ class Recent(Generic[V]):
     def __init__(self, most: int) -> None:
         self._most = most
         self._lock = threading.Lock()
-        self._values: OrderedDict[bytes, V] = OrderedDict()
+        self._values: OrderedDict[Hashable, V] = OrderedDict()
 
     def get_or(
-        self, text: bytes | None, make: Callable[[], V], keeps: Callable[[], bool] = lambda: True
+        self, key: Hashable | None, make: Callable[[], V], keeps: Callable[[], bool] = lambda: True
     ) -> V:
-        """Return the value of a text: the known one, or what `make` returns.
+        """Return the value of a key: the known one, or what `make` returns.
 
         Args:
-            text: None: nothing is kept.
+            key: Such as a text of a request. None: nothing is kept.
             make: May take long; several threads may make a value at once.
             keeps: Whether to keep what was made.
         """
-        if text is None:
+        if key is None:
             return make()
         with self._lock:
-            if text in self._values:
-                self._values.move_to_end(text)
-                return self._values[text]
+            if key in self._values:
+                self._values.move_to_end(key)
+                return self._values[key]
         made = make()
         if keeps():
             with self._lock:
-                self._values[text] = made
+                self._values[key] = made
                 while len(self._values) > self._most:
                     self._values.popitem(last=False)
         return made

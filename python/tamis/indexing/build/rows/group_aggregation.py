@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.errors import StatisticsIndexError
-from tamis.indexing.build.listing import numbered, sketched, summed
+from tamis.indexing.build.listing import aggregated, numbered
 from tamis.indexing.build.rows.file_ids import FileIds
 from tamis.indexing.build.rows.file_rows import FileRows, owners
 from tamis.indexing.build.rows.group_job_result import GroupJobResult
@@ -65,7 +65,8 @@ def _registers(files: FileRows, entries: Sequence[Entry]) -> Iterator[Columns]:
             for k, (source, entry) in enumerate(zip(sources, entries, strict=True))
         }
         others = aggregates_sql(entries, sources, as_decimals=False)
-        grouped = sketched(files.spark, rows, group_keys(entries[0]), others, sketches)
+        keys = group_keys(entries[0])
+        grouped = aggregated(files.spark, rows, keys, others, sketches=sketches)
         if grouped is None:
             raise StatisticsIndexError(
                 "approx_count_distinct cannot be recorded, because executors do not have the jar "
@@ -121,7 +122,7 @@ def _whole_numbers(
     sums = zip(sources, entries, strict=True)
     types = {source: summed_type(entry) for source, entry in sums if entry.kind == "sum"}
     others = aggregates_sql(entries, sources, as_decimals=False)
-    grouped = summed(files.spark, rows, group_keys(entries[0]), others, types)
+    grouped = aggregated(files.spark, rows, group_keys(entries[0]), others, types)
     if grouped is None:
         return None
     return _collected(files, places, entries, sources, grouped, as_decimals=False)

@@ -142,44 +142,30 @@ object Tamis {
   /** The rows of a query with a number for the file of each: see RowsByFile.numbered. */
   def numbered(rows: Dataset[_]): Dataset[Row] = RowsByFile.numbered(rows)
 
-  /** Sums and other aggregates of rows by some columns: see RowsByFile.summed.
+  /** Aggregates of rows by some columns: see RowsByFile.aggregated.
     *
-    * @param types
-    *   of the columns to add up, by k: LONG or a decimal
-    * @return
-    *   null if executors cannot compute them
-    */
-  def summed(
-      rows: Dataset[_],
-      keys: java.util.List[String],
-      others: java.util.List[String],
-      types: java.util.Map[Integer, String]
-  ): Dataset[Row] = {
-    val kinds = types.asScala.toSeq.map { case (k, t) => k.intValue -> DataType.fromDDL(t) }
-    RowsByFile.summed(rows, keys.asScala.toSeq, others.asScala.toSeq, kinds).orNull
-  }
-
-  /** Registers of approx_count_distinct and other aggregates of rows by some columns: see
-    * RowsByFile.sketched.
-    *
+    * @param sums
+    *   the types of the columns to add up, by k: LONG or a decimal
     * @param sources
-    *   the number of the value for each k
+    *   for registers of approx_count_distinct, the number of the value for each k
     * @param deviations
-    *   the relative standard deviation for each k
+    *   for the same k, the relative standard deviation
     * @return
     *   null if executors cannot compute them
     */
-  def sketched(
+  def aggregated(
       rows: Dataset[_],
       keys: java.util.List[String],
       others: java.util.List[String],
+      sums: java.util.Map[Integer, String],
       sources: java.util.Map[Integer, Integer],
       deviations: java.util.Map[Integer, java.lang.Double]
   ): Dataset[Row] = {
-    val wanted = sources.asScala.toSeq.map { case (k, source) =>
+    val kinds = sums.asScala.toSeq.map { case (k, t) => k.intValue -> DataType.fromDDL(t) }
+    val sketches = sources.asScala.toSeq.map { case (k, source) =>
       (k.intValue, source.intValue, deviations.get(k).doubleValue)
     }
-    RowsByFile.sketched(rows, keys.asScala.toSeq, others.asScala.toSeq, wanted).orNull
+    RowsByFile.aggregated(rows, keys.asScala.toSeq, others.asScala.toSeq, kinds, sketches).orNull
   }
 
   /** For each file, whether its rows are sorted: see RowsInOrder.

@@ -26,57 +26,42 @@ object RowsByFile {
   private val InSql =
     "xxhash64(regexp_replace(file, '^([A-Za-z][A-Za-z0-9+.-]*):///', '$1:/'), size, mtime)"
 
-  /** Sums `sum<k>` of columns `v<k>`, and other aggregates, by the values of some columns. None if
-    * executors do not have the jar, whose code computes the sums: see [[ExactSum]].
+  /** Rows by the values of some columns, with aggregates. None if executors do not have the jar,
+    * whose code computes the sums and registers: see [[ExactSum]] and [[HllOfValues]].
     *
     * @param keys
     *   the names of the columns by which the rows are grouped
     * @param others
     *   other aggregates, as SQL
-    * @param types
-    *   of the columns to add up, by k
+    * @param sums
+    *   the types of the columns `v<k>` to add up as `sum<k>`, by k
+    * @param sketches
+    *   for `registers<k>` of approx_count_distinct: k, the number of the value, and the relative
+    *   standard deviation
     */
-  def summed(
+  def aggregated(
       rows: Dataset[_],
       keys: Seq[String],
       others: Seq[String],
-      types: Seq[(Int, DataType)]
+      sums: Seq[(Int, DataType)],
+      sketches: Seq[(Int, Int, Double)]
   ): Option[Dataset[Row]] = {
-    val unscaled = types.map { case (k, t) => numbers(rows, s"v$k", t).map(_.as(s"u$k")) }
-    val sums = types.map { case (k, t) =>
+    val unscaled = sums.map { case (k, t) => numbers(rows, s"v$k", t).map(_.as(s"u$k")) }
+    val added = sums.map { case (k, t) =>
       val hasUnknown = t != LongType
       computed(rows, Seq(col(s"u$k"))) { case Seq(number) => ExactSum(number, hasUnknown) }
         .map(_.as(s"sum$k"))
     }
-    Option.when((unscaled ++ sums).forall(_.nonEmpty)) {
-      val all = rows.select(rows.columns.toSeq.map(col) ++ unscaled.flatten: _*)
-      grouped(all, keys, others.map(expr) ++ sums.flatten)
-    }
-  }
-
-  /** The registers `registers<k>` of approx_count_distinct of columns, and other aggregates, by the
-    * values of some columns. None if executors do not have the jar: see [[HllOfValues]].
-    *
-    * @param wanted
-    *   k, the number of the value, and the relative standard deviation
-    */
-  def sketched(
-      rows: Dataset[_],
-      keys: Seq[String],
-      others: Seq[String],
-      wanted: Seq[(Int, Int, Double)]
-  ): Option[Dataset[Row]] = {
-    val registers = wanted.map { case (k, source, deviation) =>
+    val registers = sketches.map { case (k, source, deviation) =>
       computed(rows, Seq(col(s"v$source"))) { case Seq(v) => HllOfValues(v, deviation) }
         .map(_.as(s"registers$k"))
     }
-    Option.when(registers.forall(_.nonEmpty)) {
-      grouped(rows, keys, others.map(expr) ++ registers.flatten)
+    Option.when((unscaled ++ added ++ registers).forall(_.nonEmpty)) {
+      val all = rows.select(rows.columns.toSeq.map(col) ++ unscaled.flatten: _*)
+      val wanted = others.map(expr) ++ added.flatten ++ registers.flatten
+      all.groupBy(keys.map(col): _*).agg(wanted.head, wanted.tail: _*)
     }
   }
-
-  private def grouped(rows: Dataset[_], keys: Seq[String], wanted: Seq[Column]): Dataset[Row] =
-    rows.groupBy(keys.map(col): _*).agg(wanted.head, wanted.tail: _*)
 
   /** Whole numbers, or the unscaled values of decimals. These are unknown if the column has another
     * type than expected.

@@ -8,9 +8,9 @@ import io.tamis.wire.RememberedRequest
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.internal.SQLConf
 
-/** Returns what queries have learnt about files: each set of conjuncts, the number of files in
-  * which, or in some row groups of which, no row passes it, and what that has saved since. Waits
-  * until what the queries of this driver have learnt is stored.
+/** Returns what queries have learnt about files: each set of conjuncts, the number of files without
+  * a row that passes and of files with such row groups, and what that has saved since. Waits until
+  * what the queries of this driver have learnt is stored.
   */
 object RememberedFunction extends StoredRows("tamis_remembered") {
   override def usage: String =

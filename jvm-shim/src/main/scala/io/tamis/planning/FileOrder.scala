@@ -12,7 +12,7 @@ final case class SortedColumn(name: String, isDescending: Boolean) {
   * @param columns
   *   the columns of the order
   * @param files
-  *   the files of which that is known; None: any file
+  *   the files whose rows are known to be in the order; None: all files
   * @param places
   *   by ordinal in the listing, a number by which a task sorts its files; a file without a number
   *   is the only one of its task

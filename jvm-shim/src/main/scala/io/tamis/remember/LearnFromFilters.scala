@@ -6,7 +6,6 @@ import io.tamis.remote.ExecutorJar
 import io.tamis.rules.goals.NeverFails
 import io.tamis.scan.{ParquetReader, TamisScan, TamisScanExec}
 import io.tamis.wire.ExpressionWriter
-import java.util.Locale
 
 import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.rules.Rule
@@ -94,10 +93,8 @@ object LearnFromFilters extends ColumnarRule {
     */
   private def ofScan(scan: TamisScan): Seq[Expression] = {
     val decision = scan.decision
-    val partitions =
-      scan.table.relation.partitionSchema.fieldNames.map(_.toLowerCase(Locale.ROOT)).toSet
-    def isOfDirectory(e: Expression) =
-      e.references.nonEmpty && e.references.forall(a => partitions(a.name.toLowerCase(Locale.ROOT)))
+    val isPartition = PredicateKeys.partitionColumns(scan.table)
+    def isOfDirectory(e: Expression) = e.references.nonEmpty && e.references.forall(isPartition)
     if (decision.kept.ranges.isEmpty) decision.residual
     else
       decision.conjuncts.filterNot(c => c.isExact && isOfDirectory(c.expression)).map(_.expression)

@@ -69,7 +69,7 @@ final class Learner private (
   * @param files
   *   those in which no row passes
   * @param rows
-  *   rows of other files, of which none passes
+  *   rows of other files that do not pass
   */
 private[remember] final case class Learnt(files: BitSet, rows: Map[Int, RowRanges]) {
   def isEmpty: Boolean = files.isEmpty && rows.isEmpty
@@ -113,7 +113,7 @@ private object Splits {
     )(files)
   }
 
-  /** By URL-encoded URI: the files, and the rows of files, of which no row passes. */
+  /** The part of each file in which no row passes, by URL-encoded URI. */
   def withoutHit(
       partitions: Seq[FilePartition],
       outcomes: Map[Int, PartitionOutcome]

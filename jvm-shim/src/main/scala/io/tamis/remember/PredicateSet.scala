@@ -5,7 +5,7 @@ import io.tamis.wire.{Digest, ExpressionWriter}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.Locale
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, MapType, StructType}
 
@@ -32,10 +32,15 @@ object PredicateKeys {
     */
   def of(files: PlannedFiles, conjuncts: Seq[Expression]): Seq[Option[String]] = {
     val writer = Question.writer(files)
-    val partitions = files.relation.partitionSchema.fieldNames.map(_.toLowerCase(Locale.ROOT)).toSet
-    def isOfFile(e: Expression) =
-      !e.references.exists(a => partitions(a.name.toLowerCase(Locale.ROOT)))
+    val isPartition = partitionColumns(files)
+    def isOfFile(e: Expression) = !e.references.exists(isPartition)
     conjuncts.map(c => if (isOfFile(c) && !readsStruct(c)) writer.keyOf(c) else None)
+  }
+
+  /** Whether an attribute is a partition column of the table. */
+  def partitionColumns(files: PlannedFiles): Attribute => Boolean = {
+    val names = files.relation.partitionSchema.fieldNames.map(_.toLowerCase(Locale.ROOT)).toSet
+    attribute => names(attribute.name.toLowerCase(Locale.ROOT))
   }
 
   /** Whether an expression reads a struct as a whole. If a file lacks the fields that a query needs

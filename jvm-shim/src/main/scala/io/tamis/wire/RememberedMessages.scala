@@ -14,7 +14,7 @@ import com.fasterxml.jackson.databind.node.ObjectNode
   */
 final case class RememberedKeys(reading: String, keys: Seq[Option[String]])
 
-/** Files, and rows of other files, of which none passes these conjuncts together.
+/** Files without a row that passes these conjuncts together, and such rows of other files.
   *
   * @param files
   *   the files of the snapshot

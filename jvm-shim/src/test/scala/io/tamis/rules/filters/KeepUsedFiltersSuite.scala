@@ -30,7 +30,7 @@ class KeepUsedFiltersSuite extends PlanSuite {
     assertEquals(used("SELECT p.s FROM p JOIN t ON p.day = t.k AND t.s LIKE '%7%'"), Set("t"))
   }
 
-  test("a filter of which a selective part stays in the plan need not be kept") {
+  test("a filter need not be kept if a selective part of it stays in the plan") {
     val sql = "SELECT p.s FROM p JOIN t ON p.day = t.k WHERE t.v = 3 AND t.s LIKE '%7%'"
     assertEquals(used(sql), Set("t"))
     answer(StubAnswer())
