@@ -17,7 +17,7 @@ from tamis.expr.nodes import Column, Evaluated, Not
 from tamis.expr.outcomes import Outcome, Outcomes
 from tamis.expr.types import LONG
 from tamis.serve.process.handler import Handler
-from tamis.serve.scans import known_decisions, recent, scan_files
+from tamis.serve.scans import known_decisions, request_text, scan_files
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.messages import VERSION
 from tamis.wire.scans import ScanRequest
@@ -197,7 +197,8 @@ def test_only_few_decisions_are_kept(
 
 
 @pytest.mark.parametrize(
-    ("module", "name", "most"), [(known_decisions, "_MOST_FILES", 2), (recent, "_LONGEST", 20)]
+    ("module", "name", "most"),
+    [(known_decisions, "_MOST_FILES", 2), (request_text, "_LONGEST", 20)],
 )
 def test_large_decisions_are_not_kept(
     table: Path,

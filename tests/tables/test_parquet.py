@@ -24,6 +24,8 @@ from tamis.expr.types import BOOLEAN, INTEGER, LONG, DataType
 from tamis.files.table import ArrowStatistics
 from tamis.indexing.format.layout import POINTER
 from tamis.plan.scan_decision import decide
+from tamis.recent import Recent
+from tamis.tables import file_matches
 from tamis.tables.parquet import ParquetTables
 from tamis.tables.partitions import FileStatistics
 from tamis.tables.scan_input import ScanInput
@@ -233,13 +235,21 @@ class TestFreshness:
         assert looked == ([uri_of(scene.root)] if enabled else [])
 
     def test_old_matches_are_evicted(self, scene: Scene, monkeypatch: pytest.MonkeyPatch) -> None:
-        from tamis.tables import parquet
+        sizes: list[int] = []
 
-        monkeypatch.setattr(parquet, "_MAX_MATCHED_FILES", 10)
-        for i in range(5):
-            write(scene.root / "day=2" / f"z{i}.parquet", i)
-            scene.open()
-        assert len(scene.tables._matches) == 1
+        def matched(listing: Any, indexes: Any) -> file_matches.Match:
+            sizes.append(len(listing.files))
+            return file_matches.matched(listing, indexes)
+
+        monkeypatch.setattr("tamis.tables.parquet.matched", matched)
+        scene.tables._matches = Recent(10, lambda entry: len(entry[1][0].files))
+        requests = {4: scene.request()}
+        for number in (5, 6):
+            write(scene.root / "day=2" / f"z{number}.parquet", number)
+            requests[number] = scene.request()
+        for number in (4, 4, 5, 4, 6, 4, 5):
+            scene.tables.open_scan(requests[number])
+        assert sizes == [4, 5, 6, 5]
 
     def test_disabled_index_is_not_used(self, scene: Scene) -> None:
         assert lowers(scene.open(enabled=False)) == [None] * 4

@@ -19,6 +19,7 @@ from pathlib import Path
 from tamis._version import __version__
 from tamis.errors import DeclarationError
 from tamis.evaluation.udf.udf_contract import Contract
+from tamis.whole_files import writing_whole
 
 __all__ = ["is_about", "read", "write"]
 
@@ -37,11 +38,9 @@ def write(contract: Contract, pickled: bytes, directory: Path, subject: str) -> 
     header = json.dumps({"function": contract.name, **_writer()}).encode()
     content = header + b"\n" + pickled
     path = directory / f"{_stem(subject)}{hashlib.sha256(content).hexdigest()}"
-    unfinished = path.with_suffix(f".{os.getpid()}")
-    descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(content)
-    unfinished.replace(path)
+    with writing_whole(path) as unfinished:
+        unfinished.touch(mode=0o600)
+        unfinished.write_bytes(content)
     return path
 
 

@@ -12,7 +12,6 @@ If the notes exceed their limit, those that have saved least for their size are 
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 import uuid
@@ -35,6 +34,7 @@ from tamis.indexing.read.cache import private_directory
 from tamis.remembered.identities import WIDTH
 from tamis.remembered.notes import Note, read_note, write_note
 from tamis.remembered.partial import PartialFiles
+from tamis.whole_files import UNFINISHED, writing_whole
 
 __all__ = ["Kept", "Store", "Use", "store_in"]
 
@@ -187,7 +187,8 @@ class Store:
             if len(data) > max_bytes:
                 return
             name = f"{note.subject}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
-            _publish(self.directory / name, data)
+            with writing_whole(self.directory / name) as unfinished:
+                unfinished.write_bytes(data)
             written = _kept(name, len(data), whole, use)
             self._hold(written)
             self._write_use(written)
@@ -301,7 +302,8 @@ class Store:
     def _write_use(self, kept: Kept) -> None:
         directory = self.directory / "used"
         directory.mkdir(mode=0o700, exist_ok=True)
-        _publish(directory / kept.name, msgspec.json.encode(kept.use))
+        with writing_whole(directory / kept.name) as unfinished:
+            unfinished.write_bytes(msgspec.json.encode(kept.use))
         kept.written = time.time()
 
 
@@ -317,20 +319,10 @@ def _notes_in(directory: Path) -> Iterator[Path]:
     for path in directory.iterdir():
         if path.suffix == _SUFFIX:
             yield path
-        elif path.suffix == ".part":
+        elif path.suffix == UNFINISHED:
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _ABANDONED:
                     path.unlink()
-
-
-def _publish(path: Path, data: bytes) -> None:
-    """Write a file, completely or not at all."""
-    part = path.with_name(f"{path.stem}-{uuid.uuid4().hex[:12]}.part")
-    try:
-        part.write_bytes(data)
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)
 
 
 _open: dict[str | None, Store | None] = {}

@@ -10,7 +10,6 @@ touched.
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 import time
@@ -24,6 +23,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from tamis.scan_history.schema import SCHEMA
+from tamis.whole_files import UNFINISHED, writing_whole
 
 __all__ = ["MAINTENANCE", "Log", "Skipped", "default_location"]
 
@@ -87,12 +87,8 @@ class Log:
         # Predicates contain values of the data, so only this user may read them.
         self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         path = self.folder / f"{kind}{stamp:013d}-{secrets.token_hex(8)}.parquet"
-        part = path.with_suffix(".part")
-        try:
-            pq.write_table(table, part, compression="zstd")
-            os.replace(part, path)  # atomic
-        finally:
-            part.unlink(missing_ok=True)
+        with writing_whole(path) as unfinished:
+            pq.write_table(table, unfinished, compression="zstd")
         return path
 
     def read(self) -> tuple[pa.Table, list[Skipped]]:
@@ -129,7 +125,7 @@ class Log:
         now = int(time.time() * 1000) if now_ms is None else now_ms
         oldest = now - max_age_ms
         for kind in (_SCANS, MAINTENANCE):
-            for path in self.folder.glob(f"{kind}*.part"):
+            for path in self.folder.glob(f"{kind}*{UNFINISHED}"):
                 if _age_s(path, now) > _ABANDONED_S:
                     path.unlink(missing_ok=True)
         for path in self.maintenance():
@@ -178,7 +174,7 @@ class Log:
         return [
             p
             for p in names
-            if p.suffix != ".part" and not p.name.startswith(".") and not _STEP.fullmatch(p.name)
+            if p.suffix != UNFINISHED and not p.name.startswith(".") and not _STEP.fullmatch(p.name)
         ]
 
     def _ours(self) -> list[Path]:

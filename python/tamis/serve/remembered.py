@@ -29,11 +29,11 @@ from tamis.evaluation.domain.bounds import Flags
 from tamis.files.row_ranges import RowRanges
 from tamis.plan.row_groups import LeftOut
 from tamis.plan.scan_decision import ScanDecision
+from tamis.recent import Recent
 from tamis.remembered import Note, Store, identities_of, settled, store_in
 from tamis.remembered.partial import PartialFiles
 from tamis.remembered.store import Kept
 from tamis.serve.scans.arrow_export import written
-from tamis.serve.scans.recent import Recent
 from tamis.tables.parquet import listed_files
 from tamis.wire.kept import decode_kept, decode_rows
 from tamis.wire.messages import PlanRequest, Written, write_answer

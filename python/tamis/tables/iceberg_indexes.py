@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import replace
 from typing import Final
 
@@ -16,6 +14,7 @@ from tamis.indexing.read.field_ids import FieldBinding, iceberg_reading, other_t
 from tamis.indexing.read.index_statistics import IndexStatistics
 from tamis.indexing.read.open_indexes import OpenIndex
 from tamis.indexing.read.row_groups import RowGroups
+from tamis.recent import Recent
 from tamis.tables.index_problems import other_files
 from tamis.wire.scans import ScanRequest
 
@@ -29,8 +28,7 @@ class IcebergIndexes:
 
     def __init__(self) -> None:
         # The key has the id of an index, which the entry keeps alive.
-        self._bound: OrderedDict[tuple[int, bytes], tuple[OpenIndex, OpenIndex]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._bound = Recent[tuple[OpenIndex, OpenIndex]](_MOST)
 
     def bound(self, index: OpenIndex, request: ScanRequest) -> OpenIndex | IndexUnusable:
         """Return an index whose columns are those of a request, or why it cannot be used.
@@ -40,14 +38,13 @@ class IcebergIndexes:
         assert request.iceberg is not None
         snapshot = request.iceberg
         # which files are read, and when, does not matter
-        key = msgspec.json.encode(
+        table = msgspec.json.encode(
             [snapshot.schema, snapshot.specs, snapshot.name_mapping, snapshot.table_uuid]
         )
-        with self._lock:
-            known = self._bound.get((id(index), key))
-            if known is not None:
-                self._bound.move_to_end((id(index), key))
-                return known[1]
+        key = (id(index), table)
+        known = self._bound.get(key)
+        if known is not None:
+            return known[1]
         groups = index.row_groups
         if (
             index.reading is None
@@ -65,8 +62,4 @@ class IcebergIndexes:
         except (ValueError, LookupError, TypeError, AttributeError) as problem:
             return other_files(request, f"the schema has an unexpected form ({problem!r:.200})")
         made = replace(index, statistics=statistics, row_groups=BoundRowGroups(groups, fields))
-        with self._lock:
-            _, made = self._bound.setdefault((id(index), key), (index, made))
-            while len(self._bound) > _MOST:
-                self._bound.popitem(last=False)
-        return made
+        return self._bound.get_or(key, lambda: (index, made))[1]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections import OrderedDict
 from urllib.parse import unquote
 
 import numpy as np
@@ -28,6 +27,7 @@ from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.open_indexes import Indexes, OpenIndex
 from tamis.indexing.read.reader_options import reading_of
 from tamis.indexing.read.snapshot import FileKeys, Snapshot, open_snapshot, snapshot_path
+from tamis.recent import Recent
 from tamis.tables.file_matches import Match, matched
 from tamis.tables.iceberg_indexes import IcebergIndexes
 from tamis.tables.index_problems import other_case, other_names_in, other_reading, target_of
@@ -66,9 +66,9 @@ class ParquetTables:
         self._automatic = AutomaticIndexes(self._automatic_open.forget)
         self._recorded = RecordedTables()
         self._iceberg = IcebergIndexes()
-        self._snapshots: OrderedDict[tuple[object, ...], Snapshot] = OrderedDict()
+        self._snapshots = Recent[Snapshot](_MAX_SNAPSHOTS)
         # The key contains ids of objects, so the entry keeps these objects alive with the match.
-        self._matches: OrderedDict[tuple[int, ...], tuple[Match, _Named]] = OrderedDict()
+        self._matches = Recent[tuple[Match, _Named]](_MAX_MATCHED_FILES, _size)
         self._lock = threading.Lock()
 
     def open_scan(self, request: ScanRequest) -> ScanInput:
@@ -218,20 +218,18 @@ class ParquetTables:
         # If the file was written again, it is another one.
         status = os.stat(snapshot_path(directory, fingerprint, "groups"))
         key = (directory, fingerprint, status.st_ino, status.st_mtime_ns, status.st_size)
-        with self._lock:
-            snapshot = self._snapshots.get(key)
-            if snapshot is None:
-                snapshot = open_snapshot(directory, fingerprint)
-                if len(snapshot.files) != of.files:
-                    raise ValueError(
-                        f"the snapshot {fingerprint} holds {len(snapshot.files)} files instead of "
-                        f"{of.files}"
-                    )
-                self._snapshots[key] = snapshot
-            self._snapshots.move_to_end(key)
-            while len(self._snapshots) > _MAX_SNAPSHOTS:
-                self._snapshots.popitem(last=False)
+
+        def opened() -> Snapshot:
+            snapshot = open_snapshot(directory, fingerprint)
+            if len(snapshot.files) != of.files:
+                raise ValueError(
+                    f"the snapshot {fingerprint} holds {len(snapshot.files)} files instead of "
+                    f"{of.files}"
+                )
             return snapshot
+
+        with self._lock:
+            return self._snapshots.get_or(key, opened)
 
     def usable_indexes(
         self, request: ScanRequest, snapshot: Snapshot
@@ -378,24 +376,20 @@ class ParquetTables:
 
     def _match(self, snapshot: Snapshot, indexes: tuple[OpenIndex, ...]) -> Match:
         key = (id(snapshot), *(id(index) for index in indexes))
-        with self._lock:
-            entry = self._matches.get(key)
-            if entry is None:
-                entry = (matched(snapshot, indexes), (snapshot, indexes))
-                self._matches[key] = entry
-                # Release the memory that opening and matching needed.
-                release_unused_memory()
-            self._matches.move_to_end(key)
-            self._forget_old_matches()
-            return entry[0]
 
-    def _forget_old_matches(self) -> None:
-        files = sum(len(snapshot.files) for _, (snapshot, _) in self._matches.values())
-        while len(self._matches) > 1 and (
-            len(self._matches) > _MAX_MATCHES or files > _MAX_MATCHED_FILES
-        ):
-            _, (_, (snapshot, _)) = self._matches.popitem(last=False)
-            files -= len(snapshot.files)
+        def made() -> tuple[Match, _Named]:
+            match = matched(snapshot, indexes)
+            # Release the memory that opening and matching needed.
+            release_unused_memory()
+            return match, (snapshot, indexes)
+
+        with self._lock:
+            return self._matches.get_or(key, made)[0]
+
+
+def _size(entry: tuple[Match, _Named]) -> int:
+    _, (snapshot, _) = entry
+    return max(len(snapshot.files), _MAX_MATCHED_FILES // _MAX_MATCHES)
 
 
 def _partitions(request: ScanRequest, snapshot: Snapshot) -> DirectoryStatistics:

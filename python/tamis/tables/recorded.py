@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -20,6 +18,7 @@ from tamis.expr.nodes import Column
 from tamis.indexing.problems import IndexUnusable
 from tamis.indexing.read.freshness import unchanging
 from tamis.indexing.read.snapshot import FileKeys, Snapshot
+from tamis.recent import Recent
 from tamis.tables.unreadable import SnapshotUnreadable
 from tamis.wire.delta import DeltaSnapshot
 from tamis.wire.iceberg import IcebergSnapshot
@@ -62,8 +61,7 @@ class RecordedTables:
 
     def __init__(self) -> None:
         # The key has the id of a listing, which the entry keeps alive.
-        self._open: OrderedDict[tuple[int, bytes], tuple[Snapshot, RecordedFiles]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._open = Recent[tuple[Snapshot, RecordedFiles]](_MOST_OPEN)
 
     def find(self, request: ScanRequest, listing: Snapshot) -> RecordedFiles | None:
         """Return what is recorded about the files of a request; None for other tables.
@@ -74,16 +72,12 @@ class RecordedTables:
         if snapshot is None:
             return None
         key = (id(listing), msgspec.json.encode(snapshot))
-        with self._lock:
-            if key in self._open:
-                self._open.move_to_end(key)
-                return self._open[key][1]
+        known = self._open.get(key)
+        if known is not None:
+            return known[1]
         files = _opened(snapshot, request, listing.files)
         if files.problem is None:
-            with self._lock:
-                self._open[key] = listing, files
-                while len(self._open) > _MOST_OPEN:
-                    self._open.popitem(last=False)
+            self._open.keep(key, (listing, files))
         return files
 
 

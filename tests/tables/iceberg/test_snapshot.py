@@ -268,6 +268,7 @@ def test_manifests_survive_the_cache(tmp_path: Path) -> None:
 def test_snapshots_are_kept_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     lake = Lake(tmp_path, COLUMNS)
     path = lake.add(File("/a", **FIVE))
+    monkeypatch.setattr(snapshot, "_MAX_SNAPSHOTS", 1)
     descriptor, snapshots = lake.snapshot(), IcebergSnapshots()
     first = snapshots.open(descriptor, {}, None)
     path.unlink()
@@ -275,7 +276,6 @@ def test_snapshots_are_kept_in_memory(tmp_path: Path, monkeypatch: pytest.Monkey
     assert snapshots.open(descriptor, {}, None) is first
     with pytest.raises(SnapshotUnreadable):  # other credentials may not be allowed to read it
         snapshots.open(descriptor, {"fs.s3a.access.key": "other"}, None)
-    monkeypatch.setattr(snapshot, "_MAX_SNAPSHOTS", 1)
     swapped = '{"type": "struct", "fields": [{"id": 1, "name": "d", "type": "long"}]}'
     second = snapshots.open(replace(descriptor, schema=swapped), {}, None)
     assert second is not first

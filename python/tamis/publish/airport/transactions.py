@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import secrets
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Final
 
 from tamis.publish.pruning import Snapshot
 from tamis.publish.tables import PublishedTable
+from tamis.recent import Recent
 from tamis.sources.file_source import Moment
 
 __all__ = ["Transactions"]
@@ -27,7 +27,7 @@ class Transactions:
     """The listings of the last transactions. Thread-safe."""
 
     def __init__(self) -> None:
-        self._listings: OrderedDict[str, dict[tuple[str, Moment | None], Snapshot]] = OrderedDict()
+        self._listings = Recent[dict[tuple[str, Moment | None], Snapshot]](_MOST)
         self._lock = threading.Lock()
 
     def begin(self) -> str:
@@ -54,16 +54,13 @@ class Transactions:
         """
         with self._lock:
             for identifier in identifiers:
-                known = self._listings.get(identifier, {}).get((name, moment))
+                known = (self._listings.get(identifier) or {}).get((name, moment))
                 if known is not None:
-                    self._listings.move_to_end(identifier)
                     return known
         current = table.current() if moment is None else table.as_of(moment)
         with self._lock:
             for identifier in identifiers:
                 # another request of the transaction may have been faster
-                listings = self._listings.setdefault(identifier, {})
+                listings = self._listings.get_or(identifier, dict)
                 current = listings.setdefault((name, moment), current)
-            while len(self._listings) > _MOST:
-                self._listings.popitem(last=False)
         return current

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 from typing import Final
@@ -10,6 +9,7 @@ from typing import Final
 import pyarrow as pa
 
 from tamis.errors import WireError
+from tamis.whole_files import writing_whole
 
 __all__ = ["path_of", "written"]
 
@@ -27,16 +27,12 @@ def written(table: pa.Table, directory: str, request_id: str, kind: str) -> Path
         WireError: The id cannot be used as a file name.
     """
     target = path_of(directory, request_id, kind)
-    part = target.with_suffix(".part")
-    try:
-        with (
-            pa.OSFile(str(part), "wb") as sink,
-            pa.ipc.new_file(sink, table.schema) as writer,
-        ):
-            writer.write_table(table, max_chunksize=_BATCH)
-        os.replace(part, target)
-    finally:
-        part.unlink(missing_ok=True)
+    with (
+        writing_whole(target) as unfinished,
+        pa.OSFile(str(unfinished), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema) as writer,
+    ):
+        writer.write_table(table, max_chunksize=_BATCH)
     return target
 
 

@@ -11,7 +11,6 @@ import sys
 import threading
 import time
 import traceback
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
@@ -22,6 +21,7 @@ from tamis.errors import DeclarationError
 from tamis.evaluation.udf.declared_calls import Declarations, Declared
 from tamis.evaluation.udf.udf_contract import Contract
 from tamis.evaluation.udf.udf_guard import UdfGuard
+from tamis.recent import Recent
 
 __all__ = ["in_force"]
 
@@ -67,7 +67,7 @@ class _Loading:
         return self._declared or []
 
 
-_loaded: OrderedDict[tuple[str, Path], _Loading] = OrderedDict()
+_loaded: Final = Recent[_Loading](_MOST_KEPT)
 _lock = threading.Lock()
 
 
@@ -83,12 +83,10 @@ def in_force(entries: Sequence[str], directory: Path, watch: UdfGuard) -> Declar
 
 def _loading(entry: str, directory: Path) -> _Loading:
     with _lock:
-        known = _loaded.pop((entry, directory), None)
+        known = _loaded.get((entry, directory))
         if known is None or known.failed():  # the cause of a failure may have been fixed
             known = _Loading(entry, directory)
-        _loaded[entry, directory] = known
-        while len(_loaded) > _MOST_KEPT:
-            _loaded.popitem(last=False)
+            _loaded.keep((entry, directory), known)
         return known
 
 

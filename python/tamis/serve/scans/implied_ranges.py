@@ -12,8 +12,9 @@ from tamis.expr.nodes import Column, Expr, walk
 from tamis.expr.rewrites import without_outcomes
 from tamis.plan.ranges import implied_ranges as plan
 from tamis.plan.reader_losses import loses_within
+from tamis.recent import Recent
 from tamis.serve.scans.deep_recursion import DEEPEST, depth_of, with_room
-from tamis.serve.scans.recent import Recent, text_of
+from tamis.serve.scans.request_text import text_of
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.constants import optional
 from tamis.wire.messages import (

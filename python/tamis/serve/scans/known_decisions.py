@@ -20,7 +20,8 @@ from typing import Final
 
 from tamis.expr.nodes import Evaluated, Expr, walk
 from tamis.plan.scan_decision import ScanDecision
-from tamis.serve.scans.recent import Recent, text_of
+from tamis.recent import Recent
+from tamis.serve.scans.request_text import text_of
 from tamis.tables.scan_input import ScanInput
 from tamis.wire.scans import ScanRequest
 

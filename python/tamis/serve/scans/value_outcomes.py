@@ -12,7 +12,6 @@ from __future__ import annotations
 import base64
 import binascii
 import threading
-from collections import OrderedDict
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -28,6 +27,7 @@ from tamis.expr.outcomes import Outcome, Outcomes
 from tamis.expr.rewrites import simplify
 from tamis.expr.types import DataType
 from tamis.files.columns import plain
+from tamis.recent import Recent
 from tamis.serve.scans.arrow_export import path_of, written
 from tamis.wire.catalyst import Evaluable
 from tamis.wire.messages import PlanRequest, ValueOutcomes
@@ -47,15 +47,11 @@ class _Known:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._outcomes: OrderedDict[str, Outcomes] = OrderedDict()
+        self._outcomes = Recent[Outcomes](_MOST_PREDICATES)
 
     def of(self, evaluable: Evaluable) -> Outcomes | None:
-        with self._lock:
-            found = self._outcomes.get(evaluable.key)
-            if found is None or found.type != evaluable.column.type:
-                return None
-            self._outcomes.move_to_end(evaluable.key)
-            return found
+        found = self._outcomes.get(evaluable.key)
+        return None if found is None or found.type != evaluable.column.type else found
 
     def add(self, key: str, found: Outcomes) -> None:
         with self._lock:
@@ -63,10 +59,7 @@ class _Known:
             if before is not None and before.type == found.type:
                 joined = _joined(before, found)
                 found = joined if len(joined.values) <= _MOST_VALUES else found
-            self._outcomes[key] = found
-            self._outcomes.move_to_end(key)
-            while len(self._outcomes) > _MOST_PREDICATES:
-                self._outcomes.popitem(last=False)
+            self._outcomes.keep(key, found)
 
 
 _known: Final = _Known()

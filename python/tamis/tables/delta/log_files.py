@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import pyarrow.fs as pafs
 from tamis.indexing.read.cache import LocalCache
 from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.storage import FileSystems
+from tamis.recent import Recent
 from tamis.tables.delta.actions import Sidecar, read_actions
 from tamis.tables.delta.added_files import AddedFiles, column_type, joined, statistics_table
 from tamis.tables.delta.checkpoints import CheckpointFile
@@ -34,8 +34,8 @@ __all__ = ["LogFile", "LogFiles"]
 # Raise it when tables in the local cache were written differently.
 _FORMAT: Final = "delta-1"
 _MOST_BYTES: Final = 512 << 20
-#: Logs of this many files are kept at least, whatever their size.
-_MOST_FILES: Final = 20_000
+#: The size that a file counts with at least.
+_LEAST_BYTES: Final = _MOST_BYTES // 20_000
 _MOST_SETTINGS: Final = 8
 _READERS: Final = 16
 _SIDECARS: Final = b"sidecars"
@@ -75,11 +75,9 @@ class LogFiles:
     """The files of logs. Thread-safe."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[tuple[_Identity, str, str], LogFile] = OrderedDict()
-        self._bytes = 0
-        self._lock = threading.Lock()
+        self._kept = Recent[LogFile](_MOST_BYTES, lambda file: max(file.nbytes, _LEAST_BYTES))
         self._reading = [threading.Lock() for _ in range(_READERS)]
-        self._systems: OrderedDict[frozenset[tuple[str, str]], FileSystems] = OrderedDict()
+        self._systems = Recent[FileSystems](_MOST_SETTINGS)
 
     def read(
         self,
@@ -101,31 +99,13 @@ class LogFiles:
 
     def _file_systems(self, storage: Mapping[str, str]) -> FileSystems:
         """Return file systems with these settings, which keep their connections."""
-        key = frozenset(storage.items())
-        with self._lock:
-            systems = self._systems.setdefault(key, FileSystems(dict(storage)))
-            self._systems.move_to_end(key)
-            if len(self._systems) > _MOST_SETTINGS:
-                self._systems.popitem(last=False)
-            return systems
+        return self._systems.get_or(frozenset(storage.items()), lambda: FileSystems(dict(storage)))
 
     def get(self, key: tuple[_Identity, str, str]) -> LogFile | None:
-        with self._lock:
-            file = self._kept.get(key)
-            if file is not None:
-                self._kept.move_to_end(key)
-            return file
+        return self._kept.get(key)
 
     def keep(self, key: tuple[_Identity, str, str], file: LogFile) -> None:
-        with self._lock:
-            before = self._kept.pop(key, None)
-            self._kept[key] = file
-            self._bytes += file.nbytes - (before.nbytes if before is not None else 0)
-            while len(self._kept) > 1 and (
-                self._bytes > _MOST_BYTES or len(self._kept) > _MOST_FILES
-            ):
-                _, oldest = self._kept.popitem(last=False)
-                self._bytes -= oldest.nbytes
+        self._kept.keep(key, file)
 
 
 class _Reader:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Final
 
 from tamis.indexing.read.snapshot import FileKeys
+from tamis.recent import Recent
 from tamis.tables.delta.columns import TableColumns, table_columns
 from tamis.tables.delta.delta_statistics import DeltaStatistics
 from tamis.tables.delta.errors import SnapshotUnreadable, unreadable
@@ -27,9 +27,7 @@ class DeltaTables:
     def __init__(self) -> None:
         self._files = LogFiles()
         # The key has ids of objects, which the entry keeps alive.
-        self._replays: OrderedDict[
-            tuple[str, tuple[int, ...]], tuple[LogReplay, tuple[LogFile, ...]]
-        ] = OrderedDict()
+        self._replays = Recent[tuple[LogReplay, tuple[LogFile, ...]]](_MOST_REPLAYS)
         self._lock = threading.Lock()
 
     def statistics_of(
@@ -55,13 +53,7 @@ class DeltaTables:
     def _replay(self, files: tuple[LogFile, ...], columns: TableColumns) -> LogReplay:
         key = (columns.digest, tuple(map(id, files)))
         with self._lock:
-            known = self._replays.get(key)
-            if known is None:
-                known = self._replays[key] = LogReplay(files, columns), files
-            self._replays.move_to_end(key)
-            while len(self._replays) > _MOST_REPLAYS:
-                self._replays.popitem(last=False)
-            return known[0]
+            return self._replays.get_or(key, lambda: (LogReplay(files, columns), files))[0]
 
 
 _open = DeltaTables()

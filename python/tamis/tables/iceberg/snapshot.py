@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence, Sized
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence, Sized
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from msgspec import structs
 from tamis.errors import WireError
 from tamis.expr.nodes import Expr
 from tamis.indexing.storage import FileSystems, Settings, StorageUnreachableError
+from tamis.recent import Recent
 from tamis.tables.iceberg.entries import Entries
 from tamis.tables.iceberg.errors import SnapshotUnreadable, UnreadableCode
 from tamis.tables.iceberg.formats import ManifestDecoder, decoder
@@ -66,10 +66,9 @@ class IcebergSnapshots:
     """The snapshots, manifest lists and manifests that are open in this process. Thread-safe."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._lists: OrderedDict[Hashable, tuple[ManifestFile, ...]] = OrderedDict()
-        self._manifests: OrderedDict[Hashable, Manifest] = OrderedDict()
-        self._snapshots: OrderedDict[Hashable, IcebergFiles] = OrderedDict()
+        self._lists = _recent(tuple[ManifestFile, ...], _MAX_LISTS)
+        self._manifests = _recent(Manifest, _MAX_MANIFESTS)
+        self._snapshots = _recent(IcebergFiles, _MAX_SNAPSHOTS)
 
     def choose(
         self,
@@ -149,7 +148,7 @@ class IcebergSnapshots:
                 data,
             )
 
-        return self._cached(self._snapshots, key, _MAX_SNAPSHOTS, make)
+        return self._snapshots.get_or(key, make)
 
     def _manifest_list(
         self, descriptor: IcebergSnapshot, settings: Hashable, reader: _Reader
@@ -167,7 +166,7 @@ class IcebergSnapshots:
         def make() -> tuple[ManifestFile, ...]:
             return reader.manifest_list(location)
 
-        listed = self._cached(self._lists, (location, settings), _MAX_LISTS, make)
+        listed = self._lists.get_or((location, settings), make)
         encrypted = next((each.location for each in listed if each.is_encrypted), None)
         if encrypted is not None:
             raise SnapshotUnreadable(
@@ -188,30 +187,17 @@ class IcebergSnapshots:
                 )
 
             key = (entry.location, entry.length)
-            return self._cached(self._manifests, key, _MAX_MANIFESTS, make)
+            return self._manifests.get_or(key, make)
 
         if len(entries) <= 1:
             return [one(each) for each in entries]
         with ThreadPoolExecutor(min(_THREADS, len(entries)), "tamis-iceberg") as pool:
             return list(pool.map(one, entries))
 
-    def _cached(
-        self, kept: OrderedDict[Hashable, T], key: Hashable, limit: int, make: Callable[[], T]
-    ) -> T:
-        """Return what is kept under a key, or make it. Several threads may make it at once."""
-        with self._lock:
-            if key in kept:
-                kept.move_to_end(key)
-                return kept[key]
-        made = make()
-        with self._lock:
-            kept[key] = made
-            kept.move_to_end(key)
-            files = sum(map(len, kept.values()))
-            while len(kept) > limit or (files > _MAX_FILES and len(kept) > 1):
-                _, removed = kept.popitem(last=False)
-                files -= len(removed)
-        return made
+
+def _recent(of: type[T], most: int) -> Recent[T]:
+    """Return a memory for at most so many values, which together list at most `_MAX_FILES`."""
+    return Recent[T](_MAX_FILES, lambda value: max(len(value), _MAX_FILES // most))
 
 
 def _of_data(listed: Sequence[ManifestFile]) -> list[ManifestFile]:
