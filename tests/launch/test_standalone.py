@@ -36,7 +36,14 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Return the URL of a master with two workers of one core each."""
     directory = tmp_path_factory.mktemp("cluster")
     hidden = hide(
-        directory / "hidden", "tamis", "msgpack", "msgspec", "numpy", "pandas", "platformdirs"
+        directory / "hidden",
+        "tamis",
+        "cachetools",
+        "msgpack",
+        "msgspec",
+        "numpy",
+        "pandas",
+        "platformdirs",
     )
     environment = shell(directory, PYTHONPATH=hidden, SPARK_DAEMON_MEMORY="256m")
     url = f"spark://127.0.0.1:{free_port()}"
