@@ -98,11 +98,12 @@ def random_file(rng: random.Random, number: int, is_regular: bool) -> File:
 
     def bounds() -> Mapping[int, bytes] | None:
         found = counts()
-        return (
-            found
-            if found is None
-            else {each: rng.randbytes(rng.choice([0, 4, 8, 90])) for each in found}
-        )
+        if found is None:
+            return None
+        return {each: rng.randbytes(length(each)) for each in found}
+
+    def length(field_id: int) -> int:
+        return 8 if is_regular and field_id in (2, 5) else rng.choice([0, 4, 8, 90])
 
     directory = rng.choice(["", "p=1/", "p=2/deeper/", "x" * 100 + "/"])
     return File(
@@ -169,6 +170,21 @@ def test_a_wrong_guess_is_found(decoding: Decoding) -> None:
     files[6] = replace(files[6], location="/u/elsewhere.parquet")
     assert decoding.same(manifest(files, spec=Spec())) is not None
     assert decoding.in_lanes == 0
+
+
+@pytest.mark.parametrize("keys", [(1, 2), (2, 1), (1, 1), (7,), ()])
+def test_files_with_the_same_keys(decoding: Decoding, keys: tuple[int, ...]) -> None:
+    for lengths in ([8], [0], [8, 3], [300, 8, 0]):
+        files = [
+            File(
+                f"/t/data/{n}.parquet",
+                nulls=[(key, n + key) for key in keys],
+                lower=[(key, bytes([n]) * lengths[n % len(lengths)]) for key in keys],
+            )
+            for n in range(9)
+        ]
+        assert decoding.same(manifest(files, spec=Spec())) is not None
+    assert decoding.in_lanes == 4
 
 
 def test_keys_that_are_there_twice_are_not_known(decoding: Decoding) -> None:

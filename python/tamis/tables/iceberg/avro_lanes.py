@@ -42,6 +42,8 @@ _MOST_BYTES: Final = 2**31 - 1
 #: The bytes of the longest number.
 _LONGEST: Final = 10
 _POSITIVE: Final = 2**63 - 1
+#: Most bounds are as long.
+_WORD: Final = np.dtype("<u8")
 #: The numbers of one byte.
 _SHORT: Final = np.arange(0x80) >> 1 ^ -(np.arange(0x80) & 1)
 
@@ -315,6 +317,9 @@ class _Decoder:
         return None if collected is None else self._pairs(collected), positions
 
     def _pairs(self, collected: _Collected) -> Pairs:
+        keys_of_all = collected.keys_of_all()
+        if keys_of_all is not None:
+            return self._pairs_of_all(keys_of_all, collected)
         lanes, keys, starts, values = collected.joined()
         # If all lists have the same keys in ascending order, the pairs are sorted already.
         order = keys << 32 | lanes
@@ -328,6 +333,35 @@ class _Decoder:
         if not collected.is_binary:
             return Pairs(lanes, keys, pa.array(values), is_sorted)
         return Pairs(lanes, keys, self._between(starts, values, places), is_sorted)
+
+    def _pairs_of_all(self, keys: Numbers, collected: _Collected) -> Pairs:
+        """Return the pairs of lists that all have these keys, by key and then by record."""
+        count = len(collected.counts)
+        parents = np.tile(np.arange(count), len(keys))
+        values = [each for *_, each in collected.parts]
+        if collected.is_binary:
+            parts = [self._part(starts, lengths) for _, _, starts, lengths in collected.parts]
+            content = np.concatenate(parts)
+            if len(content) > _MOST_BYTES:
+                raise NotInLanes("values overlap")
+            offsets = np.zeros(len(parents) + 1, np.int32)
+            np.cumsum(np.concatenate(values), out=offsets[1:])
+            buffers = [None, pa.py_buffer(offsets), pa.py_buffer(content)]
+            made = pa.BinaryArray.from_buffers(pa.binary(), len(parents), buffers)
+        else:
+            made = pa.array(np.concatenate(values))
+        return Pairs(parents, np.repeat(keys, count), made, is_sorted=True)
+
+    def _part(self, starts: Numbers, lengths: Numbers) -> npt.NDArray[np.uint8]:
+        """Return the bytes of parts of the data, one after the other, which are in its order."""
+        if (lengths == _WORD.itemsize).all() and len(self._data) >= _WORD.itemsize:
+            if starts.min() < 0 or starts.max() > len(self._data) - _WORD.itemsize:
+                raise NotInLanes("a value lies outside of the data")
+            # the word at each byte of the data
+            places = len(self._data) - _WORD.itemsize + 1
+            return np.ndarray(places, _WORD, self._data, strides=(1,))[starts].view(np.uint8)
+        _, _, content = self._slices(starts, lengths).buffers()
+        return np.frombuffer(content, np.uint8)[: int(lengths.sum())]
 
     def _slices(self, starts: Numbers, lengths: Numbers) -> pa.Array:
         """Return parts of the data, which are in its order."""
@@ -357,7 +391,17 @@ class _Collected:
             raise NotInLanes("a list of other values than pairs")
         self.is_binary = types[1] == "bytes"
         self.parts: list[tuple[Numbers, Numbers, Numbers, Numbers]] = []
-        self._firsts = np.cumsum(counts) - counts
+        self.counts = counts
+
+    def keys_of_all(self) -> Numbers | None:
+        """Return the keys if they are the same in all lists, in ascending order."""
+        if not self.parts or (self.counts != len(self.parts)).any():
+            return None
+        firsts = np.array([keys[0] for _, keys, *_ in self.parts])
+        if (firsts[1:] <= firsts[:-1]).any():
+            return None
+        is_one = all((keys == keys[0]).all() for _, keys, *_ in self.parts)
+        return firsts if is_one else None
 
     def joined(self) -> tuple[Numbers, Numbers, Numbers, Numbers]:
         """Return lanes, keys, starts, and values or lengths."""
@@ -371,7 +415,8 @@ class _Collected:
 
     def places(self) -> Numbers:
         """Return the place of each pair in the order of the data: by lists, then within them."""
-        places = [self._firsts[lanes] + n for n, (lanes, *_) in enumerate(self.parts)]
+        firsts = np.cumsum(self.counts) - self.counts
+        places = [firsts[lanes] + n for n, (lanes, *_) in enumerate(self.parts)]
         return np.concatenate(places) if places else np.empty(0, np.int64)
 
 
