@@ -5,7 +5,7 @@ import io.tamis.planning.{Decision, FileOrder, FileSelection, SortedColumn}
 
 import org.apache.spark.sql.connector.expressions.{Expressions, SortDirection, SortOrder}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
-import org.apache.spark.sql.connector.read.{InputPartition, PartitionReaderFactory, Scan}
+import org.apache.spark.sql.connector.read.{InputPartition, Scan}
 import org.apache.spark.sql.connector.read.partitioning.Partitioning
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.types.StructType
@@ -19,7 +19,7 @@ object ParquetReader extends FilesReader {
 
   private object OfSpark extends ParquetReaders {
     override val splitsFiles: Boolean = true
-    override def of(scan: ParquetScan): PartitionReaderFactory = ReadersWhenRun(scan)
+    override def of(scan: ParquetScan): ReadersWhenRun = ReadersWhenRun(scan)
   }
 }
 
@@ -30,7 +30,7 @@ trait ParquetReaders {
   def splitsFiles: Boolean
 
   /** Readers of the columns of the scan, in its order. */
-  def of(scan: ParquetScan): PartitionReaderFactory
+  def of(scan: ParquetScan): ReadersWhenRun
 }
 
 /** Spark's scan over its own partitions, or over some row groups of its files.
@@ -57,8 +57,12 @@ private[tamis] final class ParquetFilesScan(
   }
 
   override def readSchema: StructType = native.readSchema()
-  override def columnarSupportMode: Scan.ColumnarSupportMode = native.columnarSupportMode()
-  override lazy val readers: PartitionReaderFactory = by.of(native)
+
+  /** Spark would otherwise plan partitions to find out. */
+  override def columnarSupportMode: Scan.ColumnarSupportMode =
+    if (readers.columnar) Scan.ColumnarSupportMode.SUPPORTED
+    else Scan.ColumnarSupportMode.UNSUPPORTED
+  override lazy val readers: ReadersWhenRun = by.of(native)
 
   private lazy val groups: Option[PartitionGroups] =
     PartitionGroups.of(decision.kept, table.purpose.groupedBy).filter(_ => isGroupable)
@@ -86,7 +90,8 @@ private[tamis] final class ParquetFilesScan(
     Expressions.sort(Expressions.column(QuotedName(column.name)), direction)
   }
 
-  override def partitions: Array[InputPartition] = groups match {
+  /** Planned once, because Spark asks every copy of the scan's node for them. */
+  override lazy val partitions: Array[InputPartition] = groups match {
     case Some(groups) =>
       groups.orEmpty(RangePartitions.grouped(table.session, native, kept, groups, order))
     case None => ungrouped

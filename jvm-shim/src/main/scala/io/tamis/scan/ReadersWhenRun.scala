@@ -18,7 +18,7 @@ import org.apache.spark.sql.vectorized.ColumnarBatch
   * @param columnar
   *   whether they read columns
   */
-final class ReadersWhenRun(columnar: Boolean, make: () => PartitionReaderFactory)
+final class ReadersWhenRun(val columnar: Boolean, make: () => PartitionReaderFactory)
     extends PartitionReaderFactory {
 
   /** The conf at planning time, so that readers that are created later match what was reported

@@ -43,7 +43,6 @@ final class TamisScan(
   /** The same scan, which notes what its tasks read: those that are planned already. */
   def learning(from: Learner): TamisScan = new TamisScan(table, decision, required, Some(from))
 
-  private[tamis] val index = new FixedFileIndex(table, decision.kept)
   private val files: FilesScan = table.reader.scan(table, decision, required)
 
   override def readSchema(): StructType = files.readSchema
@@ -80,7 +79,7 @@ final class TamisScan(
     */
   private def ofFiles(rows: Option[Long]): Statistics = {
     val factor = SQLConf.get.fileCompressionFactor * rowSize(readSchema()) / rowSize(table.schema)
-    ReportedStatistics.ofSize((index.sizeInBytes * factor).toLong, rows)
+    ReportedStatistics.ofSize((decision.kept.bytes * factor).toLong, rows)
   }
 
   /** None if no row count is known. Computed once, because Spark asks again for each copy of a

@@ -7,6 +7,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.read.{Scan, SupportsPushDownAggregates}
+import org.apache.spark.sql.execution.datasources.PartitioningAwareFileIndex
 import org.apache.spark.sql.execution.datasources.v2.FileScanBuilder
 import org.apache.spark.sql.types.StructType
 
@@ -18,7 +19,7 @@ import org.apache.spark.sql.types.StructType
 final class TamisScanBuilder(table: TamisTable)
     extends FileScanBuilder(
       table.session,
-      new FixedFileIndex(table, FileSelection.all(Listing.empty)),
+      TamisScanBuilder.partitionedAs(table),
       table.relation.dataSchema
     )
     with SupportsPushDownAggregates {
@@ -61,8 +62,22 @@ final class TamisScanBuilder(table: TamisTable)
 
   private def files(): Scan = {
     val scan = new TamisScan(table, decision.getOrElse(ScanPlanner.everything(table)), required)
-    table.built = Some(scan.index)
+    table.built = Some(scan)
     PlanningMetrics.planned(scan.decision)
     scan
   }
+}
+
+object TamisScanBuilder {
+
+  /** An index with the partition columns of a table, which is all that the builder of Spark uses of
+    * it. Each new one copies the Hadoop configuration.
+    */
+  private def partitionedAs(table: TamisTable): PartitioningAwareFileIndex =
+    table.relation.location match {
+      case index: PartitioningAwareFileIndex
+          if index.partitionSchema == table.relation.partitionSchema =>
+        index
+      case _ => new FixedFileIndex(table, FileSelection.all(Listing.empty))
+    }
 }

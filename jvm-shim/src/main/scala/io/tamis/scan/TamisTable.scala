@@ -44,8 +44,8 @@ final class TamisTable(
 ) extends FileTable(session, new CaseInsensitiveStringMap(relation.options.asJava), Nil, None)
     with PlannedFiles {
 
-  /** The files of the scan that was built last. */
-  @volatile private[tamis] var built: Option[FixedFileIndex] = None
+  /** The scan that was built last. */
+  @volatile private[tamis] var built: Option[TamisScan] = None
 
   override def tableName: Option[String] = title.orElse(super.tableName)
   override def wholeFiles: Boolean = reader.wholeFiles
@@ -61,7 +61,7 @@ final class TamisTable(
 
   /** The files that the plan reads, for `inputFiles`. Used only after a scan was built. */
   override lazy val fileIndex: PartitioningAwareFileIndex =
-    built.getOrElse(new FixedFileIndex(this, ScanPlanner.everything(this).kept))
+    new FixedFileIndex(this, built.fold(ScanPlanner.everything(this))(_.decision).kept)
 
   /** Does not use the file index, which 4.2 would otherwise request before a scan is built. */
   override def partitioning(): Array[Transform] =

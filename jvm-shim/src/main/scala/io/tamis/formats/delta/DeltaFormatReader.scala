@@ -12,7 +12,6 @@ import io.tamis.scan.{
 
 import org.apache.spark.sql.catalyst.FileSourceOptions
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
-import org.apache.spark.sql.connector.read.PartitionReaderFactory
 import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation}
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.types.{StructField, StructType}
@@ -42,7 +41,7 @@ private[delta] final class DeltaFormatReader(relation: HadoopFsRelation, marks: 
   override val splitsFiles: Boolean = relation.location.rootPaths.headOption
     .forall(relation.fileFormat.isSplitable(session, relation.options, _))
 
-  override def of(scan: ParquetScan): PartitionReaderFactory = {
+  override def of(scan: ParquetScan): ReadersWhenRun = {
     val ofFiles = StructType(scan.readDataSchema ++ marks)
     val all = StructType(ofFiles ++ scan.readPartitionSchema)
     val columnar = relation.fileFormat.supportBatch(session, all)
