@@ -20,6 +20,7 @@ __all__ = [
     "manage_commits",
     "manage_no_commits",
     "merge_streamed",
+    "planned_earlier",
     "run_guarded",
     "streamed",
     "streamed_keys",
@@ -47,6 +48,23 @@ def run_guarded(spark: SparkSession, written: str) -> None:
     session.sql("CREATE TABLE IF NOT EXISTS outside_delta (a INT) USING delta")
     session.conf.set("spark.tamis.requireFilter", written)
     session.sql("SELECT 1").collect()
+
+
+def planned_earlier(
+    spark: SparkSession, query: str, planned: dict[str, str], run: dict[str, str]
+) -> list[Any]:
+    """Return the rows of a query that is planned with some confs, and run with others."""
+    for key, value in planned.items():
+        spark.conf.set(key, value)
+    frame = spark.sql(query)
+    frame._jdf.queryExecution().executedPlan()
+    for key, value in run.items():
+        spark.conf.set(key, value)
+    try:
+        return sorted(map(tuple, frame.collect()))
+    finally:
+        for key in run:
+            spark.conf.unset(key)
 
 
 def delete_equal_rows(spark: SparkSession, table: str, column: str, values: list[int]) -> None:

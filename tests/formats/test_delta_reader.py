@@ -25,13 +25,17 @@ KINDS = {
     "widened": {"enableDeletionVectors": "true", "enableTypeWidening": "true"},
 }
 
+#: As in Spark, only generated code reads batches.
+BATCHES = {"spark.sql.codegen.wholeStage": "true"}
+
 #: Sessions in which the reader returns rows, small batches or parts of files.
 SESSIONS = {
-    "batches": {},
-    "small batches": {"spark.sql.parquet.columnarReaderBatchSize": "7"},
+    "batches": BATCHES,
+    "small batches": BATCHES | {"spark.sql.parquet.columnarReaderBatchSize": "7"},
     "rows": {"spark.sql.parquet.enableVectorizedReader": "false"},
-    "rows of batches": {"spark.sql.codegen.wholeStage": "false"},
-    "off heap": {
+    "rows of batches": {},
+    "off heap": BATCHES
+    | {
         "spark.sql.columnVector.offheap.enabled": "true",
         "spark.sql.parquet.columnarReaderBatchSize": "7",
     },
@@ -228,7 +232,27 @@ def test_many_columns_and_none(formats: Statements) -> None:
         "SELECT * FROM wide WHERE id + 0 > 4",
         "SELECT count(*) FROM wide WHERE c7 % 3 = 1",
     ]:
-        assert formats.same(query).kept
+        assert formats.same(query, **BATCHES).kept
+
+
+@pytest.mark.parametrize("vectorized", ["true", "false"])
+def test_a_reader_that_is_turned_on_or_off_after_planning(
+    formats: Statements, vectorized: str
+) -> None:
+    """Spark's readers follow the conf when they run. Without generated code, they return rows."""
+    name = made(formats, "vectors")
+    planned = {"spark.sql.parquet.enableVectorizedReader": vectorized}
+    found = [
+        formats.text_of(
+            "tests.formats.in_session:planned_earlier",
+            f"SELECT * FROM {name} WHERE id + 0 BETWEEN 95 AND 110",
+            planned,
+            {key: str(vectorized == "false").lower() for key in planned},
+            **{"spark.tamis.enabled": enabled},
+        )
+        for enabled in ("false", "true")
+    ]
+    assert found[0] == found[1]
 
 
 def test_partitions_of_which_rows_were_deleted(formats: Statements) -> None:

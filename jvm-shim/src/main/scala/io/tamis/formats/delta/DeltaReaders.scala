@@ -3,7 +3,7 @@ package io.tamis.formats.delta
 import java.io.Closeable
 
 import org.apache.spark.sql.catalyst.{FileSourceOptions, InternalRow}
-import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection}
+import org.apache.spark.sql.catalyst.expressions.{BoundReference, UnsafeProjection, UnsafeRow}
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader}
 import org.apache.spark.sql.execution.datasources.PartitionedFile
 import org.apache.spark.sql.execution.datasources.v2.FilePartitionReaderFactory
@@ -34,11 +34,17 @@ private[delta] final class DeltaReaders(
 
   override def buildReader(file: PartitionedFile): PartitionReader[InternalRow] = {
     val opened = read(file).asInstanceOf[Iterator[InternalRow]]
-    val rows = mark.fold(opened) { at =>
-      val projected = UnsafeProjection.create(
-        columns.map(i => BoundReference(i, all(i).dataType, nullable = true))
-      )
-      opened.filter(_.getByte(at) == DeltaReaders.Left).map(projected)
+    val projected = UnsafeProjection.create(
+      columns.map(i => BoundReference(i, all(i).dataType, nullable = true))
+    )
+    val rows = mark match {
+      case Some(at) => opened.filter(_.getByte(at) == DeltaReaders.Left).map(projected)
+      // the vectorized reader returns rows of its batches, which an exchange does not take
+      case None =>
+        opened.map {
+          case row: UnsafeRow => row
+          case row            => projected(row)
+        }
     }
     new DeltaReaders.OfIterator(rows, opened)
   }
