@@ -67,7 +67,7 @@ private[delta] final class DeltaFormatReader(relation: HadoopFsRelation, marks: 
     new ReadersWhenRun(columnar, () => readers)
   }
 
-  /** Same answer as FileSourceScanExec, on 4.0 to 4.3: without generated code that reads columns,
+  /** Same answer as FileSourceScanExec (seen on 4.1): without generated code that reads columns,
     * the format returns rows.
     */
   private def isColumnar(columns: StructType): Boolean = {
