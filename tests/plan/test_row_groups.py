@@ -21,8 +21,9 @@ from tamis.files.row_ranges import RowRanges
 from tamis.files.segments import GroupedFiles, Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan import row_groups
+from tamis.plan.known_true import NOTHING, KnownTrue
 from tamis.plan.row_groups import LeftOut, RowGroupDecision, decide_row_groups
-from tamis.plan.scan_decision import decide
+from tamis.plan.scan_decision import decide, with_known_true
 from tests.cases.case import compare, is_in
 from tests.differential import generate
 from tests.differential.generate import random_case, random_predicate
@@ -57,10 +58,16 @@ class Scan:
         self.first = np.cumsum(self.counts) - self.counts
         self.row_counts = [10 * n for n in self.counts]
 
-    def decide(self, *conjuncts: Expr, remembered: Sequence[RowRanges] = ()) -> RowGroupDecision:
+    def decide(
+        self,
+        *conjuncts: Expr,
+        remembered: Sequence[RowRanges] = (),
+        known: KnownTrue = NOTHING,
+    ) -> RowGroupDecision:
         count = len(self.counts)
         segments = [Segment(slice(0, count), self.files)]
         before = decide(conjuncts, segments, count)
+        before = with_known_true(before, conjuncts, segments, known)
         batch = GroupedFiles(
             np.arange(count),
             np.full(count, SIZE),
@@ -181,6 +188,57 @@ def test_conjunct_becomes_exact_without_the_remembered_row_groups() -> None:
     decision = Scan(FOUR).decide(compare(">=", c, 5), remembered=[rows((0, 0, 10))])
     assert decision.scan.conjuncts[0].pushdown is Pushdown.EXACT
     assert decision.records == 30
+
+
+@pytest.mark.parametrize(
+    ("failing", "files", "passing", "exact"),
+    [
+        # the row groups that are left are known to be true
+        (rows((0, 10, 30)), [False, True], rows((0, 0, 10), (0, 30, 40)), True),
+        (rows((0, 10, 30)), [True, True], rows(), True),
+        # another file, which is read whole, is not known
+        (rows((0, 10, 30)), [True, False], rows((0, 0, 10), (0, 30, 40)), False),
+        # one row is not known
+        (rows((0, 10, 30)), [False, True], rows((0, 0, 10), (0, 30, 39)), False),
+        (rows((0, 10, 30)), [False, True], rows((0, 1, 10), (0, 30, 40)), False),
+        # some of the other rows of a row group pass
+        (rows((0, 10, 29)), [False, True], rows((0, 0, 10), (0, 30, 40)), False),
+        # only the rows of the other file
+        (rows((0, 10, 30)), [False, True], rows((1, 0, 10), (1, 30, 40)), False),
+    ],
+)
+def test_conjunct_is_exact_if_it_is_known_to_be_true_in_what_is_read(
+    failing: RowRanges, files: list[bool], passing: RowRanges, exact: bool
+) -> None:
+    known = KnownTrue({0: np.array(files)}, {0: passing})
+    scan = Scan(FOUR, [(0, 39)])
+    decision = scan.decide(UNKNOWN, remembered=[failing], known=known)
+    assert decision.scan.kept.all()
+    (outcome,) = decision.scan.conjuncts
+    assert (outcome.pushdown is Pushdown.EXACT, outcome.remembered) == (exact, exact)
+    # of another conjunct nothing is known
+    other = scan.decide(Opaque("g(c)"), UNKNOWN, remembered=[failing], known=known)
+    assert other.scan.conjuncts[1].pushdown is not Pushdown.EXACT
+
+
+def test_statistics_and_earlier_scans_prove_a_conjunct_together() -> None:
+    # statistics prove it in all row groups but the first
+    scan = Scan(FOUR, [(12, 39)])
+    above = compare(">=", c, 5)
+    assert scan.decide(above).scan.conjuncts[0].pushdown is Pushdown.INEXACT
+    known = KnownTrue({}, {0: rows((0, 0, 10))})
+    decision = scan.decide(above, known=known)
+    assert decision.scan.kept.all()
+    assert decision.scan.conjuncts[0].pushdown is Pushdown.EXACT
+
+
+def test_known_rows_of_untrusted_row_groups_prove_nothing() -> None:
+    scan = Scan(FOUR)
+    scan.records = scan.records.copy()
+    scan.records[1] = 9
+    known = KnownTrue({}, {0: rows((0, 0, 40))})
+    decision = scan.decide(UNKNOWN, remembered=[rows((0, 0, 10))], known=known)
+    assert decision.scan.conjuncts[0].pushdown is not Pushdown.EXACT
 
 
 def test_remembered_rows_of_untrusted_row_groups_are_not_used() -> None:
@@ -607,6 +665,20 @@ def _without_match(
     return rows(*found)
 
 
+def _found_true(random: Random, conjunct: Expr, files: Sequence[Sequence[Row]]) -> RowRanges:
+    """Return some of the rows for which a conjunct is true."""
+    found = []
+    for i, file in enumerate(files):
+        true = [row_value(conjunct, row) is True for row in file]
+        for start in range(len(file)):
+            if random.random() < 0.6:
+                stop = start
+                while stop < len(file) and true[stop]:
+                    stop += 1
+                found.append((i, start, stop))
+    return rows(*found)
+
+
 @given(st.randoms(use_true_random=False))
 def test_matching_rows_are_read_and_exact_conjuncts_hold(random: Random) -> None:
     case = random_case(random, containers=10)
@@ -629,6 +701,18 @@ def test_matching_rows_are_read_and_exact_conjuncts_hold(random: Random) -> None
     segments = [Segment(slice(0, len(counts)), file_statistics)]
     conjuncts = [random_predicate(random, case.columns, 1) for _ in range(random.choice([1, 2, 3]))]
     before = decide(conjuncts, segments, len(counts))
+    if random.random() < 0.7:
+        known_rows = {i: _found_true(random, each, files) for i, each in enumerate(conjuncts)}
+        known_files = {
+            i: np.array(
+                [
+                    random.random() < 0.8 and all(row_value(each, row) is True for row in file)
+                    for file in files
+                ]
+            )
+            for i, each in enumerate(conjuncts)
+        }
+        before = with_known_true(before, conjuncts, segments, KnownTrue(known_files, known_rows))
     opened = [i for i in range(len(counts)) if before.kept[i] and random.random() < 0.9]
     batches = []
     for some in (opened[::2], opened[1::2]):

@@ -27,9 +27,10 @@ from tamis.expr.types import BOOLEAN, DATE, DOUBLE, INTEGER, LONG
 from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan import scan_decision
+from tamis.plan.known_true import KnownTrue
 from tamis.plan.ranges.implied_ranges import implied_ranges
 from tamis.plan.reader_losses import loss_of
-from tamis.plan.scan_decision import decide
+from tamis.plan.scan_decision import decide, with_known_true
 from tests.cases.case import FALSE, TRUE, compare, is_in
 from tests.differential.generate import random_case, random_predicate
 
@@ -59,6 +60,41 @@ def test_conjunct_true_for_all_kept_files_is_exact() -> None:
     assert decision.kept.tolist() == [True, True, False, False]
     assert decision.conjuncts[0].pushdown is Pushdown.EXACT
     assert decision.conjuncts[0].reason is None
+
+
+ABOVE, UNKNOWN = compare(">=", c, 15), Opaque("f(c)")
+ZERO = compare("=", d, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("conjuncts", "known", "exact"),
+    [
+        # the files 1, 2 and 3 are kept; statistics prove ABOVE in 2 and 3
+        ([ABOVE, UNKNOWN], {}, []),
+        ([ABOVE, UNKNOWN], {0: [False, True, False, False]}, [0]),
+        ([ABOVE, UNKNOWN], {0: [True, False, True, True]}, []),
+        ([ABOVE, UNKNOWN], {1: [False, True, True, True]}, [1]),
+        ([ABOVE, UNKNOWN], {1: [True, True, True, False]}, []),
+        ([ABOVE, UNKNOWN], {0: [False, True, False, False], 1: [False, True, True, True]}, [0, 1]),
+        # Spark's reader may lose rows that pass
+        ([ABOVE, ZERO], {1: [True, True, True, True]}, []),
+    ],
+)
+@pytest.mark.parametrize("has_statistics", [True, False])
+def test_conjunct_that_an_earlier_scan_found_true_is_exact(
+    conjuncts: list[Expr], known: dict[int, list[bool]], exact: list[int], has_statistics: bool
+) -> None:
+    segments = [Segment(slice(0, 4), FILES)]
+    before = decide(conjuncts, segments, files=4)
+    assert before.kept.tolist() == [False, True, True, True]
+    if not has_statistics:
+        segments = []
+        exact = [each for each in exact if each == 1]  # nothing proves ABOVE in 2 and 3
+    found = KnownTrue({place: np.array(flags) for place, flags in known.items()})
+    after = with_known_true(before, conjuncts, segments, found)
+    assert [i for i, each in enumerate(after.conjuncts) if each.pushdown == "exact"] == exact
+    assert [i for i, each in enumerate(after.conjuncts) if each.remembered] == exact
+    assert after.kept.tolist() == before.kept.tolist()
 
 
 def test_exactness_depends_on_the_other_conjuncts() -> None:

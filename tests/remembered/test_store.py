@@ -153,7 +153,7 @@ def test_drivers_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
         lambda data: b"",
         lambda data: data[:-1],
         lambda data: data[:40] + b"\x00" + data[41:],
-        lambda data: b"tamisRP1" + data[8:],
+        lambda data: b"tamisRP2" + data[8:],
         lambda data: data + b"x",
     ],
 )
@@ -188,6 +188,8 @@ def with_partial(**parts: bytes) -> Note:
         note("", range(3)),
         Note("r", ("k",), (), "t", 0, b""),
         Note("r", ("k",), (), "t", 0, b"12345"),
+        Note("r", ("k",), (), "t", 0, bytes(16), passing_files=b"12345"),
+        Note("r", ("k",), (), "t", 0, bytes(16), passing_partial=PartialFiles(bytes(15))),
         with_partial(names=b"12345"),
         with_partial(files=b"\x00\x00\x00"),
         with_partial(files=b"\x01\x00\x00\x00"),  # of one file
@@ -233,6 +235,82 @@ def test_note_about_rows_alone_is_a_note(tmp_path: Path) -> None:
     (path,) = tmp_path.glob("*.note")
     path.write_bytes(path.read_bytes()[:-1])
     assert rows_ruled_out(Store(tmp_path), [0]) == []
+
+
+def passing(keys: str, numbers: range, *ranges: tuple[int, int, int]) -> Note:
+    """Return a note about rows that pass: files by their numbers, and rows of others."""
+    rows = partial(*ranges) if ranges else PartialFiles()
+    return Note(
+        "r",
+        tuple(sorted(keys)),
+        (),
+        "t",
+        TIME,
+        b"",
+        passing_files=_joined(numbers),
+        passing_partial=rows,
+    )
+
+
+def all_pass(store: Store, key: str, numbers: range, reading: str = "r") -> list[int]:
+    """Return the files in which a conjunct is known to be true for every row."""
+    names = pa.array([name(n) for n in numbers], pa.binary(16))
+    flags = np.zeros(len(names), np.bool_)
+    for kept in store.passing(reading, key):
+        flags |= store.all_pass(kept, names)[0]
+    return [n for n, flag in zip(numbers, flags, strict=True) if flag]
+
+
+def test_all_rows_pass_each_conjunct_alone(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.add(passing("ab", range(3)), MANY)
+    for each in (store, Store(tmp_path)):  # in memory, and read from disk
+        assert [all_pass(each, key, range(5)) for key in "abc"] == [[0, 1, 2], [0, 1, 2], []]
+        assert all_pass(each, "a", range(5), reading="other") == []
+        assert ruled_out(each, "r", "ab", range(5)) == []
+    # no row of the files 3 and 4 passes both
+    store.add(note("ab", range(3, 5)), MANY)
+    assert len([*tmp_path.glob("*.note")]) == 1
+    assert all_pass(Store(tmp_path), "a", range(9)) == [0, 1, 2]
+    assert ruled_out(Store(tmp_path), "r", "ab", range(9)) == [3, 4]
+    assert ruled_out(Store(tmp_path), "r", "a", range(9)) == []
+
+
+def test_rows_that_pass_are_united_and_found_in_any_listing(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.add(passing("k", range(1), (3, 0, 10)), MANY)
+    store.add(passing("k", range(1), (3, 10, 20), (4, 5, 6)), MANY)
+    (before,) = tmp_path.glob("*.note")
+    store.add(passing("k", range(1), (3, 2, 12)), MANY)  # known
+    assert [*tmp_path.glob("*.note")] == [before]
+    names = pa.array([name(9), name(4), name(3), None], pa.binary(16))
+    (kept,) = Store(tmp_path).passing("r", "k")
+    whole, rows = Store(tmp_path).all_pass(kept, names)
+    assert not whole.any()
+    assert rows is not None
+    assert [each.tolist() for each in rows.arrays()] == [[1, 2], [5, 0], [6, 20]]
+    assert rows_ruled_out(store, [3, 4]) == []
+    store.add(passing("k", range(3, 5)), MANY)  # as whole files
+    assert all_pass(store, "k", range(9)) == [0, 3, 4]
+    (kept,) = store.passing("r", "k")
+    assert (kept.num_passing, kept.num_passing_partial, kept.num_files) == (3, 0, 0)
+
+
+def test_note_that_was_removed_says_nothing_of_rows_that_pass(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.add(passing("ab", range(3)), MANY)
+    (path,) = tmp_path.glob("*.note")
+    reader = Store(tmp_path)
+    assert all_pass(reader, "a", range(3)) == [0, 1, 2]
+    path.unlink()
+    assert [store.passing("r", key) for key in "ab"] == [[], []]
+    assert all_pass(Store(tmp_path), "a", range(3)) == []
+    assert not reader.passing("r", "a")
+    damaged = Store(tmp_path)
+    damaged.add(passing("ab", range(3)), MANY)
+    (path,) = tmp_path.glob("*.note")
+    path.write_bytes(path.read_bytes()[:50])
+    assert all_pass(Store(tmp_path), "a", range(3)) == []
 
 
 def test_unfinished_write_leaves_the_former_state(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.remembered.notes import read_note
+from tamis.remembered.notes import Note, read_note
 from tamis.serve.process.handler import Handler
 from tamis.wire.messages import VERSION
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
@@ -165,6 +165,94 @@ def test_learnt_rows_leave_out_row_groups(table: Table) -> None:
     assert table.groups(["other", "k"], remembered=None) == [EVERY, EVERY]
 
 
+def passing(files: Sequence[int], rows: Rows = (), keys: Sequence[str] = ("k",)) -> dict[str, Any]:
+    """Return what a scan found about rows that pass."""
+    return {
+        "keys": list(keys),
+        "sql": list(keys),
+        "files": {"form": "ranges", "data": [[i, i + 1] for i in files]},
+        "rows": packed(rows),
+    }
+
+
+def pushdowns(table: Table, keys: Sequence[str] = ("k",), **more: Any) -> list[str]:
+    answer = table.ask(
+        "plan",
+        **{
+            "table": {"roots": [uri_of(table.root)]},
+            "conjuncts": [OPAQUE] * len(keys),
+            "row_groups": True,
+            "remembered": {"reading": "r", "keys": list(keys)},
+            **more,
+        },
+    )
+    assert "error" not in answer, answer
+    assert [each["remembered"] for each in answer["conjuncts"]] == [
+        each["pushdown"] == "exact" for each in answer["conjuncts"]
+    ]
+    return [each["pushdown"] for each in answer["conjuncts"]]
+
+
+def test_conjuncts_of_a_filter_that_all_rows_pass_are_exact(table: Table) -> None:
+    # no row of the second file passes both
+    table.learn([], files=[1], keys=["k", "l"], passing=passing([0], keys=["l", "k"]))
+    assert pushdowns(table, ["k", "l"]) == ["exact", "exact"]
+    # the second file is read
+    assert pushdowns(table, ["k"]) == ["unsupported"]
+    table.learn([], passing=passing([1]))
+    assert pushdowns(table, ["k"]) == ["exact"]
+    assert pushdowns(table, ["m", "k"]) == ["unsupported", "exact"]
+    assert pushdowns(table, ["l", "m"]) == ["unsupported", "unsupported"]
+    # without an index, too
+    assert pushdowns(table, ["k"], index={"enabled": False}) == ["exact"]
+    for more in ({"remembered": None}, {"remembered": {"reading": "other", "keys": ["k"]}}):
+        assert pushdowns(table, ["k"], **more) == ["unsupported"]
+    (path,) = (table.root.parent / "cache" / "remembered-3").glob(f"{_subject(table, ['k'])}*.note")
+    note = read_note(path.read_bytes())
+    assert note is not None
+    # that the first file passes was known from both conjuncts, and is stored once
+    assert (len(note.passing_files), note.files) == (16, b"")
+
+
+def _subject(table: Table, keys: Sequence[str]) -> str:
+    return Note("r", tuple(keys), (), "t", 0, b"").subject
+
+
+def test_row_groups_whose_rows_pass_make_a_conjunct_exact(table: Table) -> None:
+    found = passing([], [(0, 0, 10), (0, 30, 40), (1, 0, 40)])
+    table.learn([(0, 10, 30)], passing=found)
+    assert table.groups() == [[0, 3], EVERY]
+    assert pushdowns(table) == ["exact"]
+    # the second file is known as a whole
+    assert pushdowns(table, among={"form": "ranges", "data": [[1, 2]]}) == ["exact"]
+    assert pushdowns(table, row_groups=False) == ["unsupported"]
+    limit = {"kind": "limit", "rows": 25}
+    answer = table.ask(
+        "plan",
+        table={"roots": [uri_of(table.root)]},
+        conjuncts=[OPAQUE],
+        remembered={"reading": "r", "keys": ["k"]},
+        goal=limit,
+    )
+    assert answer["goal"]["files"] == {"form": "ranges", "data": [[1, 2]]}
+
+
+def test_conjuncts_that_only_the_scan_has_are_not_known_to_be_true(table: Table) -> None:
+    table.learn([], keys=["k", "l"], passing=passing([0, 1], keys=["k"]))
+    assert pushdowns(table, ["k", "l"]) == ["exact", "unsupported"]
+
+
+def test_rows_that_pass_in_files_that_may_have_changed_are_not_known(table: Table) -> None:
+    table.learn([], passing=passing([0, 1], [(1, 0, 40)]), started=1_000)
+    assert pushdowns(table) == ["unsupported"]
+    table.learn([], passing=passing([0, 1]))
+    assert pushdowns(table) == ["exact"]
+    time.sleep(0.01)
+    table.write(0, first=1_000)
+    table.index.refresh()
+    assert pushdowns(table) == ["unsupported"]
+
+
 def test_each_note_counts_what_it_left_out_of_a_scan(table: Table) -> None:
     table.learn([(0, 0, 20)], files=[1])
     table.learn([(0, 10, 30)], keys=["k", "l"])
@@ -184,11 +272,11 @@ def test_each_note_counts_what_it_left_out_of_a_scan(table: Table) -> None:
 def test_what_is_known_for_fewer_conjuncts_is_not_stored_again(table: Table) -> None:
     table.learn([(0, 0, 20)], files=[1])
     table.learn([(0, 0, 20)], files=[1], keys=["k", "l"])
-    (path,) = (table.root.parent / "cache" / "remembered-2").glob("*.note")
+    (path,) = (table.root.parent / "cache" / "remembered-3").glob("*.note")
     table.learn([(0, 0, 30)], files=[1], keys=["k", "l"])
     (more,) = [
         each
-        for each in (table.root.parent / "cache" / "remembered-2").glob("*.note")
+        for each in (table.root.parent / "cache" / "remembered-3").glob("*.note")
         if each != path
     ]
     note = read_note(more.read_bytes())

@@ -56,6 +56,13 @@ class RowRanges:
         base = files * _SPAN
         return files, self._starts - base, self._stops - base
 
+    def joined(self, other: RowRanges) -> RowRanges:
+        """Return the rows that are in either of the ranges."""
+        starts = np.concatenate([self._starts, other._starts])
+        order = np.argsort(starts, kind="stable")
+        stops = np.concatenate([self._stops, other._stops])[order]
+        return _joined(starts[order], np.maximum.accumulate(stops))
+
     def without(self, other: RowRanges) -> RowRanges:
         """Return the rows that are not in the other ranges."""
         edges = np.unique(np.concatenate([self._starts, self._stops, other._starts, other._stops]))

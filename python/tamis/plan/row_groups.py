@@ -19,6 +19,7 @@ file that is read whole. A conjunct that was unsupported for files, such as `c I
 file has a NULL, is inexact if it rules out a row group.
 
 A row group is also left out if earlier scans found no row in it that passes conjuncts of this scan.
+A conjunct is true for every row of a row group if such a scan found that.
 They say so of ranges of rows, which the numbers of rows of the row groups locate in the file. These
 numbers add up to those of the file, or the file is read whole.
 
@@ -35,7 +36,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tamis.classification.pushdown import Pushdown
-from tamis.evaluation.domain.bounds import Bounds, Flags
+from tamis.evaluation.domain.bounds import YES, Bounds, Flags
 from tamis.evaluation.domain.intersection import contradict
 from tamis.evaluation.interpreter import truth
 from tamis.evaluation.nodes.ranges import is_long, narrowed_conjuncts
@@ -211,10 +212,17 @@ def _decided(
 def _within(ranges: RowRanges, batch: GroupedFiles, counts: Numbers) -> Flags:
     """Return the row groups all of whose rows are in the ranges. Only those of trusted files are
     meant: the numbers of rows of other files may be wrong."""
+    return ranges.cover(*_rows_of_groups(batch, counts))
+
+
+def _rows_of_groups(
+    batch: GroupedFiles, counts: Numbers
+) -> tuple[npt.NDArray[np.intp], Numbers, Numbers]:
+    """Return the file of each row group, its first row, and the row after its last one."""
     files = np.repeat(batch.ordinals, counts)
     stops = np.cumsum(batch.group_records)
     stops -= np.repeat((stops - batch.group_records)[batch.first], counts)
-    return ranges.cover(files, stops - batch.group_records, stops)
+    return files, stops - batch.group_records, stops
 
 
 def _columns(expr: Expr) -> set[Column]:
@@ -339,7 +347,23 @@ class _Progress:
         proving = np.flatnonzero(batch.kept & np.repeat(batch.trusted, batch.counts))
         if len(proving):
             groups = files.groups.take(proving)
-            self.exact = {i for i in self.exact if all_true(self.conjuncts[i], groups)}
+            self.exact = {
+                i
+                for i in self.exact
+                if all_true(self.conjuncts[i], groups, self._wanted(i, batch, proving))
+            }
+
+    def _wanted(self, conjunct: int, batch: _Batch, groups: npt.NDArray[np.intp]) -> Flags:
+        """Return the row groups for which earlier scans did not find the conjunct true.
+
+        The row groups belong to trusted files, so their rows are those that such scans counted.
+        """
+        known = self.before.known
+        if not known.has(conjunct):
+            return YES
+        places = _rows_of_groups(batch.files, batch.counts)
+        files, starts, stops = (each[groups] for each in places)
+        return ~known.covers(conjunct, files, starts, stops)
 
     def _see_who_helps(self, groups: Statistics, missing: npt.NDArray[np.intp]) -> None:
         """Record the unsupported conjuncts that alone rule out some row group that is not read."""
@@ -352,12 +376,21 @@ class _Progress:
 
     def result(self, segments: Sequence[Segment]) -> RowGroupDecision:
         chosen = sorted(self.exact)
-        among = proven([self.conjuncts[i] for i in chosen], segments, self.whole)
-        exact = {chosen[i] for i in among}
+        known = self.before.known
+        if known.files:
+            exact = {
+                i
+                for i in chosen
+                if proven([self.conjuncts[i]], segments, known.without_files(i, self.whole))
+            }
+        else:
+            exact = {
+                chosen[i] for i in proven([self.conjuncts[i] for i in chosen], segments, self.whole)
+            }
         if self.kept.any():
             exact = {i for i in exact if loss_of(self.conjuncts[i]) is None}
         outcomes = tuple(
-            Outcome(Pushdown.EXACT, None, each.pruned_files)
+            Outcome(Pushdown.EXACT, None, each.pruned_files, known.has(i))
             if i in exact
             else _inexact(self.conjuncts[i], each)
             if i in self.helpful

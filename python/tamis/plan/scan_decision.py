@@ -11,7 +11,7 @@ this.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -31,6 +31,7 @@ from tamis.expr.sql import to_sql
 from tamis.files.segments import BLOCK, Segment
 from tamis.plan.cost import container_cost
 from tamis.plan.group_pruning import all_true_in_groups, rule_out_by_groups
+from tamis.plan.known_true import NOTHING, KnownTrue
 from tamis.plan.passing_rows import rule_out_by_passing_rows
 from tamis.plan.reader_losses import loss_of, loss_reason
 from tamis.reasons import Reason, reason
@@ -48,6 +49,7 @@ __all__ = [
     "proven",
     "rule_out",
     "together",
+    "with_known_true",
 ]
 
 #: The cost of gathering the statistics of one container, in the unit of `container_cost`.
@@ -61,12 +63,14 @@ _MOST = 1 / 4
 class Outcome:
     """What was decided for one conjunct.
 
-    `pruned_files` is the number of files that this conjunct alone rules out, None if not counted.
+    - `pruned_files`: the number of files that this conjunct alone rules out, None if not counted.
+    - `remembered`: whether it is exact because of what earlier scans have found.
     """
 
     pushdown: Pushdown
     reason: Reason | None
     pruned_files: int | None
+    remembered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +80,13 @@ class ScanDecision:
     - `kept`: one flag per file, in the order of the listing.
     - `conjuncts`: one outcome per conjunct, in the order of the conjuncts.
     - `remembered`: how many files only earlier scans have ruled out.
+    - `known`: what earlier scans have found true for every row.
     """
 
     kept: Flags
     conjuncts: tuple[Outcome, ...]
     remembered: int = 0
+    known: KnownTrue = NOTHING
 
 
 def decide(
@@ -123,6 +129,35 @@ def decide(
         for ordinal, (conjunct, count) in enumerate(zip(conjuncts, pruned, strict=True))
     )
     return ScanDecision(kept, outcomes)
+
+
+def with_known_true(
+    decision: ScanDecision,
+    conjuncts: Sequence[Expr],
+    segments: Sequence[Segment],
+    known: KnownTrue,
+) -> ScanDecision:
+    """Return the decision with what earlier scans have found true, for the same conjuncts.
+
+    A conjunct becomes exact if each kept file has a proof that it is true for every row: an earlier
+    scan, or statistics. As for `proven`, a conjunct is not exact if it relies on a declaration, or
+    if Spark's reader may lose rows that pass it.
+    """
+
+    def is_exact(ordinal: int) -> bool:
+        conjunct = conjuncts[ordinal]
+        if relies_on_declaration(conjunct) or (decision.kept.any() and loss_of(conjunct)):
+            return False
+        rest = known.without_files(ordinal, decision.kept)
+        return not rest.any() or bool(proven([conjunct], segments, rest))
+
+    outcomes = tuple(
+        Outcome(Pushdown.EXACT, None, each.pruned_files, remembered=True)
+        if each.pushdown is not Pushdown.EXACT and ordinal in known.files and is_exact(ordinal)
+        else each
+        for ordinal, each in enumerate(decision.conjuncts)
+    )
+    return replace(decision, conjuncts=outcomes, known=known)
 
 
 def kept_files(

@@ -1,7 +1,9 @@
-"""Predicates that earlier scans have evaluated, and the files in which no row passes them.
+"""Predicates that earlier scans have evaluated, and the files in which no or every row passes.
 
 - `identities`: names files by what their content depends on.
-- `notes`: one set of conjuncts, with the files in which no row passes; its form on disk.
+- `notes`: one set of conjuncts, with the files in which no row, or every row, passes; its form on
+  disk.
+- `bodies`: what a note says, compared with a listing.
 - `store`: the notes in the cache directory.
 """
 

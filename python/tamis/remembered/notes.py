@@ -1,8 +1,9 @@
-"""A note: in these files, and in these row groups of others, no row passes these conjuncts.
+"""A note: in these files, and in these row groups of others, no row passes these conjuncts, and in
+these every row does.
 
 A note is one file, written once and never changed:
 
-    8 bytes     b"tamisRP2", with the version of the form
+    8 bytes     b"tamisRP3", with the version of the form
     16 bytes    BLAKE2b of the rest
     MessagePack the fields of `Note`, in their order
 
@@ -21,12 +22,15 @@ from tamis.remembered.partial import PartialFiles
 
 __all__ = ["MAGIC", "Note", "read_note", "write_note"]
 
-MAGIC: Final = b"tamisRP2"
+MAGIC: Final = b"tamisRP3"
 _CHECKSUM: Final = 16
 
 
 class Note(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
-    """Files, and row groups of other files, in which no row passes some conjuncts together.
+    """What scans have found about the rows of files and some conjuncts.
+
+    Together, the conjuncts are true for no row of some files. For every row of others they are true
+    together, and so each of them is true alone.
 
     Attributes:
         reading: A digest of the settings under which the files were read.
@@ -34,8 +38,11 @@ class Note(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
         sql: The conjuncts, for users.
         table: The name of the table for users.
         learnt: Milliseconds since 1970.
-        files: The names of the files (see `identities`), one after the other.
-        partial: The rows of other files.
+        files: The names of the files without a row that passes (see `identities`), one after the
+            other.
+        partial: The rows of other files that do not pass.
+        passing_files: The names of the files in which every row passes.
+        passing_partial: The rows of other files that pass.
     """
 
     reading: str
@@ -45,10 +52,18 @@ class Note(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
     learnt: int
     files: bytes
     partial: PartialFiles = PartialFiles()
+    passing_files: bytes = b""
+    passing_partial: PartialFiles = PartialFiles()
 
     @property
     def num_files(self) -> int:
         return len(self.files) // WIDTH
+
+    @property
+    def is_empty(self) -> bool:
+        return not (
+            self.files or self.partial.files or self.passing_files or self.passing_partial.files
+        )
 
     @property
     def subject(self) -> str:
@@ -83,9 +98,11 @@ def read_note(data: bytes) -> Note | None:
     except msgspec.MsgspecError:
         return None
     # A note without conjuncts would be about every scan.
-    if not note.keys or len(note.files) % WIDTH or not note.partial.is_valid:
+    if not note.keys or len(note.files) % WIDTH or len(note.passing_files) % WIDTH:
         return None
-    return note if note.files or note.partial.files else None
+    if not note.partial.is_valid or not note.passing_partial.is_valid or note.is_empty:
+        return None
+    return note
 
 
 def _checksum(payload: bytes) -> bytes:

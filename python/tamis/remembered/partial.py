@@ -1,4 +1,4 @@
-"""Rows of files that do not pass the conjuncts of a note: the form on disk, and its use."""
+"""Rows of files that do not pass the conjuncts of a note, or do: the form on disk, and its use."""
 
 from __future__ import annotations
 

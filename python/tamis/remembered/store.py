@@ -1,7 +1,7 @@
 """The notes in the cache directory of a user, which all drivers on the machine share.
 
-    remembered-2/<subject>-<random>.note    see `notes`
-    remembered-2/used/<the same name>       what the note has saved, as JSON
+    remembered-3/<subject>-<random>.note    see `notes`
+    remembered-3/used/<the same name>       what the note has saved, as JSON
 
 Drivers need no lock: a note is written under another name and then renamed, and is never changed.
 If two drivers write notes on the same subject, both stay until one of them writes a third, which
@@ -26,19 +26,18 @@ import msgspec
 import numpy as np
 import platformdirs
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import Flags
 from tamis.files.row_ranges import RowRanges
 from tamis.indexing.read.cache import private_directory
-from tamis.remembered.identities import WIDTH
+from tamis.remembered.bodies import Body
 from tamis.remembered.notes import Note, read_note, write_note
 from tamis.remembered.partial import PartialFiles
 from tamis.whole_files import UNFINISHED, writing_whole
 
 __all__ = ["Kept", "Store", "Use", "store_in"]
 
-_NAME: Final = "remembered-2"
+_NAME: Final = "remembered-3"
 _SUFFIX: Final = ".note"
 #: Bytes of notes that stay in memory.
 _MOST_BYTES: Final = 16 << 20
@@ -72,29 +71,24 @@ class Use(msgspec.Struct):
         self.last = max(self.last, other.last)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Body:
-    """What a note says about files, ready for comparisons."""
-
-    names: pa.Array
-    partial: PartialFiles
-    size: int
-
-
 @dataclass(slots=True, eq=False)
 class Kept:
     """A note on disk. What it says about files is read when a scan needs it.
 
     - `num_files`, `num_partial`: the number of files without a row that passes, and of other files
       with rows that are known not to pass.
+    - `num_passing`, `num_passing_partial`: the same of files in which every row passes, and of
+      rows that are known to pass.
     - `last_scan`: the id of the last request that used it.
     """
 
     name: str
     size: int
-    note: Note  # without `files` and `partial`
+    note: Note  # without what it says about files
     num_files: int
     num_partial: int
+    num_passing: int
+    num_passing_partial: int
     use: Use
     keys: frozenset[str] = field(init=False)
     written: float = 0.0
@@ -122,7 +116,8 @@ class Store:
         self._lock = threading.RLock()
         self._kept: dict[str, Kept] = {}
         self._by_key: dict[tuple[str, str], list[Kept]] = {}
-        self._bodies: OrderedDict[str, _Body] = OrderedDict()
+        self._passing_by_key: dict[tuple[str, str], list[Kept]] = {}
+        self._bodies: OrderedDict[str, Body] = OrderedDict()
         self._stamp = -1
 
     def all(self) -> list[Kept]:
@@ -143,18 +138,21 @@ class Store:
                 if each.keys <= asked
             ]
 
+    def passing(self, reading: str, key: str) -> list[Kept]:
+        """Return the notes that know rows for which the conjunct is true."""
+        with self._lock:
+            self._look()
+            return list(self._passing_by_key.get((reading, key), ()))
+
     def without_hit(self, kept: Kept, identities: pa.Array) -> Flags:
-        """Return whether the note holds each of these files.
+        """Return whether the note says of each of these files that no row passes.
 
         In such a file no row passes the conjuncts of the note. So none passes more conjuncts.
         """
         body = self._body_of(kept)
         if body is None:
             return np.zeros(len(identities), np.bool_)
-        # a null name stands for a file about which nothing is known
-        flags = pc.is_in(identities, value_set=body.names, skip_nulls=True)
-        found: Flags = flags.to_numpy(zero_copy_only=False)
-        return found
+        return body.failing.whole(identities)
 
     def rows_without_hit(self, kept: Kept, identities: pa.Array) -> RowRanges | None:
         """Return the rows of files that do not pass, as the note says; None: it names no rows.
@@ -163,26 +161,40 @@ class Store:
         does not pass more conjuncts.
         """
         body = self._body_of(kept) if kept.num_partial else None
-        return None if body is None else body.partial.located(identities)
+        return None if body is None else body.failing.partial.located(identities)
+
+    def all_pass(self, kept: Kept, identities: pa.Array) -> tuple[Flags, RowRanges | None]:
+        """Return the files in which every row passes, and the rows of others that pass.
+
+        For such a row all conjuncts of the note are true, so each of them is true alone.
+        """
+        body = self._body_of(kept)
+        if body is None:
+            return np.zeros(len(identities), np.bool_), None
+        rows = body.passing.partial.located(identities) if kept.num_passing_partial else None
+        return body.passing.whole(identities), rows
 
     def add(self, note: Note, max_bytes: int) -> None:
         """Store a note, together with what is known about the same subject."""
         with self._lock:
             self._look()
             same = [each for each in self._kept.values() if each.note.subject == note.subject]
-            names = {note.files[i : i + WIDTH] for i in range(0, len(note.files), WIDTH)}
             read = [(each, self._body_of(each)) for each in same]
             before = [(each, known) for each, known in read if known is not None]
-            use, partial = Use(), note.partial
-            for each, known in before:
-                names.update(known.names.to_pylist())
+            use, new = Use(), Body.of(note, 0)
+            for each, _ in before:
                 use.add(each.use)
-            for body in (*(known for _, known in before), _NOTHING):
-                partial = partial.joined(body.partial, names)
-            same_files = len(before) == 1 and len(names) == before[0][0].num_files
-            if same_files and partial == before[0][1].partial:
+            files, partial = new.failing.joined([known.failing for _, known in before])
+            passing = new.passing.joined([known.passing for _, known in before])
+            whole = msgspec.structs.replace(
+                note,
+                files=files,
+                partial=partial,
+                passing_files=passing[0],
+                passing_partial=passing[1],
+            )
+            if len(before) == 1 and Body.of(whole, 0).says_the_same_as(before[0][1]):
                 return  # nothing new
-            whole = msgspec.structs.replace(note, files=b"".join(sorted(names)), partial=partial)
             data = write_note(whole)
             if len(data) > max_bytes:
                 return
@@ -236,15 +248,19 @@ class Store:
     def _forget(self, kept: Kept) -> None:
         del self._kept[kept.name]
         self._bodies.pop(kept.name, None)
-        place = (kept.note.reading, min(kept.keys))
-        self._by_key[place].remove(kept)
-        if not self._by_key[place]:
-            del self._by_key[place]
+        _remove_from(self._by_key, (kept.note.reading, min(kept.keys)), kept)
+        if kept.num_passing or kept.num_passing_partial:
+            for key in kept.keys:
+                _remove_from(self._passing_by_key, (kept.note.reading, key), kept)
 
     def _hold(self, kept: Kept) -> None:
         self._kept[kept.name] = kept
         # one key is enough to find it: a scan must have all of them
         self._by_key.setdefault((kept.note.reading, min(kept.keys)), []).append(kept)
+        if kept.num_passing or kept.num_passing_partial:
+            # a scan needs only one of them
+            for key in kept.keys:
+                self._passing_by_key.setdefault((kept.note.reading, key), []).append(kept)
 
     def _look(self) -> None:
         """Notice what other drivers have written or removed."""
@@ -277,7 +293,7 @@ class Store:
         kept.written = use.last
         return kept
 
-    def _body_of(self, kept: Kept) -> _Body | None:
+    def _body_of(self, kept: Kept) -> Body | None:
         """Return what a note says about files; None if it cannot be read any more."""
         with self._lock:
             body = self._bodies.get(kept.name)
@@ -288,9 +304,7 @@ class Store:
                     note = None
                 if note is None:
                     return None
-                buffers = [None, pa.py_buffer(note.files)]
-                names = pa.Array.from_buffers(pa.binary(WIDTH), note.num_files, buffers)
-                body = self._bodies[kept.name] = _Body(names, note.partial, kept.size)
+                body = self._bodies[kept.name] = Body.of(note, kept.size)
             self._bodies.move_to_end(kept.name)
             while (
                 len(self._bodies) > 1
@@ -307,12 +321,20 @@ class Store:
         kept.written = time.time()
 
 
-_NOTHING: Final = _Body(pa.array([], pa.binary(WIDTH)), PartialFiles(), 0)
-
-
 def _kept(name: str, size: int, note: Note, use: Use) -> Kept:
-    head = msgspec.structs.replace(note, files=b"", partial=PartialFiles())
-    return Kept(name, size, head, note.num_files, note.partial.num_files, use)
+    body = Body.of(note, size)
+    head = msgspec.structs.replace(
+        note, files=b"", partial=PartialFiles(), passing_files=b"", passing_partial=PartialFiles()
+    )
+    return Kept(name, size, head, *body.failing.counts, *body.passing.counts, use)
+
+
+def _remove_from(
+    notes: dict[tuple[str, str], list[Kept]], place: tuple[str, str], kept: Kept
+) -> None:
+    notes[place].remove(kept)
+    if not notes[place]:
+        del notes[place]
 
 
 def _notes_in(directory: Path) -> Iterator[Path]:

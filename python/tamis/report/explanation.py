@@ -36,10 +36,10 @@ class Explanation:
         "fallback_reason", "remembered_files", "remembered_row_groups", "observed", "files_read",
         "bytes_read", "runtime": [{"sql", "prunes"}],
         "implied", "goals": [{"goal", "reason"}], "conjuncts": [{"sql", "pushdown", "reason",
-        "pruned_by", "pruned_files", "pruned_bytes", "pruned_rows", "added_files", "added_bytes",
-        "added_rows"}]}], "left_to_spark": [{"table", "reason", "reasons"}], "answered": [{"table",
-        "goal", "files"}]}`. The document of `why_not` also has "nothing": the sentence to show if
-        no scan is left.
+        "remembered", "pruned_by", "pruned_files", "pruned_bytes", "pruned_rows", "added_files",
+        "added_bytes", "added_rows"}]}], "left_to_spark": [{"table", "reason", "reasons"}],
+        "answered": [{"table", "goal", "files"}]}`. The document of `why_not` also has "nothing":
+        the sentence to show if no scan is left.
 
         Sizes are in bytes. None means not known. For row groups, it can also mean that they were
         not evaluated.
@@ -59,7 +59,8 @@ class Explanation:
 
         `remembered_files` counts the files that are left out only because an earlier scan found no
         row in them that passes these conjuncts. `remembered_row_groups` counts the row groups of
-        the other files that are left out for the same reason.
+        the other files that are left out for the same reason. A conjunct is `remembered` if it is
+        exact because an earlier scan found it true for every row.
 
         `runtime` lists conditions whose values are known only when the query runs. If "prunes" is
         true, the condition rules out files at that time. `files_read` and `bytes_read` are what the

@@ -100,6 +100,8 @@ def conjunct_notes(conjunct: dict[str, Any], scan: dict[str, Any]) -> list[Note]
         notes.append(Note(f"prunes {alone} on its own{pruned_by(conjunct)}"))
     if more and more != alone:
         notes.append(Note(f"prunes {more} beyond the conjuncts before it"))
+    if conjunct.get("remembered"):
+        notes.append(Note("an earlier scan found it true for every row"))
     reason = conjunct["reason"]
     if reason and (scan.get("observed") or not scan["fallback"]):
         notes.append(Note(reason["text"], reason["fix"]))

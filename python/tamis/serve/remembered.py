@@ -6,6 +6,8 @@
     predicates       list<utf8>, which no row of the files passes together
     files            int64, the number of files without such a row
     partial_files    int64, the number of other files with row groups without such a row
+    passing_files    int64, the number of files of which every row passes each predicate
+    partial_passing_files  int64, the number of other files with row groups of such rows
     bytes            int64, the size of the note
     learnt           timestamp
     scans            int64, how many scans were planned with it
@@ -22,11 +24,14 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
 
+import msgspec
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.evaluation.domain.bounds import Flags
 from tamis.files.row_ranges import RowRanges
+from tamis.plan.known_true import NOTHING, KnownTrue
 from tamis.plan.row_groups import LeftOut
 from tamis.plan.scan_decision import ScanDecision
 from tamis.recent import Recent
@@ -40,12 +45,21 @@ from tamis.wire.messages import PlanRequest, Written, write_answer
 from tamis.wire.remembered import (
     LearntAnswer,
     LearntRequest,
+    PassingFiles,
+    RowsOfFiles,
     read_learnt_request,
     read_remembered_request,
 )
-from tamis.wire.scans import ScanRequest, Snapshot
+from tamis.wire.scans import RememberedKeys, ScanRequest, Snapshot
 
-__all__ = ["RememberedRows", "learn", "remembered_files", "without_remembered", "write_remembered"]
+__all__ = [
+    "RememberedRows",
+    "known_true",
+    "learn",
+    "remembered_files",
+    "without_remembered",
+    "write_remembered",
+]
 
 #: Naming more files would delay the planning of a query.
 _MOST_FILES: Final = 200_000
@@ -63,40 +77,89 @@ def learn(text: str) -> str:
     store = store_in(request.cache_directory)
     count = request.snapshot.files
     if store is not None and request.keys and count <= _MOST_FILES:
-        names = _identities(request.snapshot)
-        whole, partial = _unknown(request, store, names)
-        if len(whole) or partial.num_files:
-            note = Note(
-                request.reading,
-                tuple(sorted(request.keys)),
-                tuple(request.sql),
-                request.table,
-                request.started,
-                b"".join(sorted(set(whole.to_pylist()))),
-                partial,
-            )
-            store.add(note, request.max_bytes)
+        for note in _notes_of(request, store):
+            if not note.is_empty:
+                store.add(note, request.max_bytes)
     return write_answer(LearntAnswer(request.id))
 
 
-def _unknown(
-    request: LearntRequest, store: Store, names: pa.Array
-) -> tuple[pa.Array, PartialFiles]:
-    """Return the names of the files, and the rows of others, that no note rules out yet."""
-    count = request.snapshot.files
+def _notes_of(request: LearntRequest, store: Store) -> list[Note]:
+    """Return what a request says that no note says yet."""
+    names = _identities(request.snapshot)
     # What was read from a file that may have been replaced since is not about this file.
     is_settled = settled(listed_files(request.snapshot), request.started)
-    flags = decode_kept(request.files, count) & is_settled
-    files, starts, stops = decode_rows(request.rows, count)
-    chosen = is_settled[files]
-    ranges = RowRanges.of(files[chosen], starts[chosen], stops[chosen])
+    failing = _failing(request, store, names, is_settled)
+    note = Note(
+        request.reading,
+        tuple(sorted(request.keys)),
+        tuple(request.sql),
+        request.table,
+        request.started,
+        *_stored(names, *failing),
+    )
+    passing = request.passing
+    if passing is None or not passing.keys:
+        return [note]
+    files, partial = _stored(names, *_passing(request, passing, store, names, is_settled))
+    keys = tuple(sorted(passing.keys))
+    if keys == note.keys:
+        return [msgspec.structs.replace(note, passing_files=files, passing_partial=partial)]
+    of_passing = Note(
+        request.reading,
+        keys,
+        tuple(passing.sql),
+        request.table,
+        request.started,
+        b"",
+        passing_files=files,
+        passing_partial=partial,
+    )
+    return [note, of_passing]
+
+
+def _failing(
+    request: LearntRequest, store: Store, names: pa.Array, is_settled: Flags
+) -> tuple[Flags, RowRanges]:
+    """Return the files, and the rows of others, that no note rules out yet."""
+    flags = decode_kept(request.files, len(names)) & is_settled
+    ranges = _ranges(request.rows, is_settled)
     for note in store.about(request.reading, request.keys):
         # what is known for some of the conjuncts is known for all of them
         flags &= ~store.without_hit(note, names)
         known = store.rows_without_hit(note, names)
         if known is not None:
             ranges = ranges.without(known)
-    return names.filter(pa.array(flags)).drop_null(), PartialFiles.of(names, ranges)
+    return flags, ranges
+
+
+def _passing(
+    request: LearntRequest,
+    passing: PassingFiles,
+    store: Store,
+    names: pa.Array,
+    is_settled: Flags,
+) -> tuple[Flags, RowRanges]:
+    """Return the files, and the rows of others, for which not each conjunct is known to be true."""
+    flags = decode_kept(passing.files, len(names)) & is_settled
+    every = np.ones(len(names), np.bool_)
+    for key in passing.keys:
+        of_key = np.zeros(len(names), np.bool_)
+        for note in store.passing(request.reading, key):
+            of_key |= store.all_pass(note, names)[0]
+        every &= of_key
+    return flags & ~every, _ranges(passing.rows, is_settled & ~every)
+
+
+def _ranges(rows: RowsOfFiles, of: Flags) -> RowRanges:
+    files, starts, stops = decode_rows(rows, len(of))
+    chosen = of[files]
+    return RowRanges.of(files[chosen], starts[chosen], stops[chosen])
+
+
+def _stored(names: pa.Array, flags: Flags, ranges: RowRanges) -> tuple[bytes, PartialFiles]:
+    """Return files and rows in the form of a note. Files without a name are left out."""
+    whole = names.filter(pa.array(flags)).drop_null()
+    return b"".join(sorted(set(whole.to_pylist()))), PartialFiles.of(names, ranges)
 
 
 def without_remembered(request: ScanRequest, decision: ScanDecision) -> Flags | None:
@@ -117,10 +180,57 @@ def _without_remembered(request: ScanRequest, decision: ScanDecision) -> Flags |
         count = int(np.count_nonzero(ruled_out))
         # in a file of a note, no row passes its conjuncts, which are among those of the scan
         left &= ~flags
-        if count and isinstance(request, PlanRequest) and not request.detail and not request.goal:
+        if count:
             sizes = listed_files(request.snapshot).size.to_numpy()
-            store.saved(note, request.id, int(sizes[ruled_out].sum()), files=count)
+            _saved(store, note, request, int(sizes[ruled_out].sum()), count)
     return None if np.array_equal(left, decision.kept) else left
+
+
+def known_true(request: ScanRequest, num_records: npt.NDArray[np.int64] | None) -> KnownTrue:
+    """Return where notes say that a conjunct of a scan is true for every row.
+
+    A failure means that nothing is known.
+
+    Args:
+        request: The scan.
+        num_records: The number of rows of each file, -1 where not known.
+    """
+    try:
+        return _known_true(request, num_records)
+    except Exception:  # such as a directory that was removed: every filter stays
+        return NOTHING
+
+
+def _known_true(request: ScanRequest, num_records: npt.NDArray[np.int64] | None) -> KnownTrue:
+    found = _store_of(request)
+    if found is None:
+        return NOTHING
+    asked, store = found
+    files: dict[int, Flags] = {}
+    rows: dict[int, RowRanges] = {}
+    for ordinal, key in enumerate(asked.keys):
+        notes = [] if key is None else store.passing(asked.reading, key)
+        for note in notes:
+            names = _identities(request.snapshot)
+            # every row of these passes all conjuncts of the note, and so this one
+            whole, some = store.all_pass(note, names)
+            files[ordinal] = files.get(ordinal, False) | whole
+            if some is not None and len(some):
+                rows[ordinal] = some if ordinal not in rows else rows[ordinal].joined(some)
+        if ordinal in rows and num_records is not None:
+            every = np.arange(len(num_records))
+            files[ordinal] = files[ordinal] | rows[ordinal].cover(
+                every, np.zeros_like(num_records), num_records
+            )
+        if notes and files[ordinal].any():
+            _saved(store, notes[0], request)
+    return KnownTrue(files, rows)
+
+
+def _saved(store: Store, note: Kept, request: ScanRequest, size: int = 0, files: int = 0) -> None:
+    """Count what a note saves for a scan, unless the scan is only explained, or not planned yet."""
+    if isinstance(request, PlanRequest) and not request.detail and not request.goal:
+        store.saved(note, request.id, size, files=files)
 
 
 class RememberedRows:
@@ -166,14 +276,21 @@ def _matching(request: ScanRequest) -> list[tuple[Store, Kept, Flags]]:
 
 def _notes_about(request: ScanRequest) -> list[tuple[Store, Kept]]:
     """Return the notes whose conjuncts are all among those of the scan."""
+    found = _store_of(request)
+    if found is None:
+        return []
+    asked, store = found
+    keys = [key for key in asked.keys if key is not None]
+    return [(store, note) for note in store.about(asked.reading, keys)]
+
+
+def _store_of(request: ScanRequest) -> tuple[RememberedKeys, Store] | None:
+    """Return the keys of a scan, and the store of notes about them; None: nothing is remembered."""
     asked = request.remembered
     if asked is None or not 0 < request.snapshot.files <= _MOST_FILES:
-        return []
-    keys = [key for key in asked.keys if key is not None]
-    store = store_in(request.cache_directory) if keys else None
-    if store is None:
-        return []
-    return [(store, note) for note in store.about(asked.reading, keys)]
+        return None
+    store = store_in(request.cache_directory) if any(asked.keys) else None
+    return None if store is None else (asked, store)
 
 
 _known: Final = Recent[pa.Array](_MOST_LISTINGS)
@@ -207,6 +324,8 @@ _SCHEMA: Final = pa.schema(
         pa.field("predicates", pa.list_(pa.string()), nullable=False),
         pa.field("files", pa.int64(), nullable=False),
         pa.field("partial_files", pa.int64(), nullable=False),
+        pa.field("passing_files", pa.int64(), nullable=False),
+        pa.field("partial_passing_files", pa.int64(), nullable=False),
         pa.field("bytes", pa.int64(), nullable=False),
         pa.field("learnt", pa.timestamp("us", "UTC"), nullable=False),
         pa.field("scans", pa.int64(), nullable=False),
@@ -225,6 +344,8 @@ def _table(notes: list[Kept]) -> pa.Table:
             "predicates": list(each.note.sql),
             "files": each.num_files,
             "partial_files": each.num_partial,
+            "passing_files": each.num_passing,
+            "partial_passing_files": each.num_passing_partial,
             "bytes": each.size,
             "learnt": _moment(each.note.learnt / 1000),
             "scans": each.use.scans,

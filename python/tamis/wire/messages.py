@@ -109,6 +109,8 @@ class Share(msgspec.Struct, frozen=True):
 class ConjunctAnswer(msgspec.Struct, frozen=True):
     """What was decided for the conjunct at the same place in the request.
 
+    - `remembered`: whether it is exact because of what earlier scans have found.
+
     The following are set if `detail` was requested:
 
     - `pruned`: what the conjunct rules out on its own.
@@ -119,6 +121,7 @@ class ConjunctAnswer(msgspec.Struct, frozen=True):
     pushdown: str
     reason: ReasonDocument | None = None
     pruned_files: int | None = None
+    remembered: bool = False
     pruned: Share | None = None
     added: Share | None = None
     pruned_by: list[str] = []

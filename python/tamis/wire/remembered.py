@@ -1,7 +1,7 @@
 """What scans have learnt about their files: messages of the shim.
 
     learnt      in these files of a listing, and in these row groups of other files, no row passes
-                these conjuncts together
+                these conjuncts together; in others, every row passes
     remembered  with a question: the keys of its conjuncts, to find what was learnt before
 
 A conjunct is identified by a key, which two conjuncts have in common only if they have the same
@@ -21,6 +21,7 @@ from tamis.wire.scans import Snapshot
 __all__ = [
     "LearntAnswer",
     "LearntRequest",
+    "PassingFiles",
     "RememberedRequest",
     "RowsOfFiles",
     "read_learnt_request",
@@ -40,6 +41,20 @@ class RowsOfFiles(msgspec.Struct, frozen=True):
     stops: str = ""
 
 
+class PassingFiles(msgspec.Struct, frozen=True):
+    """Files, and rows of other files, for which each of some conjuncts is true.
+
+    - `keys`, `sql`: the conjuncts.
+    - `files`: the files, of the snapshot.
+    - `rows`: the rows of other files.
+    """
+
+    keys: list[str]
+    sql: list[str]
+    files: Kept
+    rows: RowsOfFiles = RowsOfFiles()
+
+
 class LearntRequest(msgspec.Struct, frozen=True):
     """Files, and rows of other files, of which none passes some conjuncts.
 
@@ -49,6 +64,7 @@ class LearntRequest(msgspec.Struct, frozen=True):
     - `keys`, `sql`: the conjuncts.
     - `started`: milliseconds since 1970 before the first of the files was read.
     - `max_bytes`: the most bytes of all that is stored.
+    - `passing`: what is known of rows that pass.
     """
 
     version: int
@@ -63,6 +79,7 @@ class LearntRequest(msgspec.Struct, frozen=True):
     max_bytes: int
     cache_directory: str | None = None
     rows: RowsOfFiles = RowsOfFiles()
+    passing: PassingFiles | None = None
 
 
 class LearntAnswer(msgspec.Struct, frozen=True):

@@ -22,6 +22,7 @@ from tamis.plan.goals.aggregate_functions import Function
 from tamis.plan.goals.contributions import is_attained
 from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, Numbers, Ordinals, SortKey, joined
+from tamis.plan.known_true import NOTHING, KnownTrue
 from tamis.plan.ranges.interval_search import MadeUp
 from tamis.plan.scan_decision import kept_blocks
 from tamis.plan.subset_statistics import SubsetStatistics
@@ -66,6 +67,7 @@ def matching_files(
     conjuncts: Sequence[Expr],
     segments: Sequence[Segment],
     kept: Flags,
+    known: KnownTrue = NOTHING,
 ) -> Flags:
     """Return one flag per file of the scan, set if all rows whose key is not NULL pass.
 
@@ -79,7 +81,7 @@ def matching_files(
             Segment(each.ordinals, SubsetStatistics(each.statistics, "can_be_null", column))
             for each in segments
         ]
-    return fully_matching(conjuncts, segments, kept)
+    return fully_matching(conjuncts, segments, kept, known)
 
 
 def _excluded(expr: Expr, data_type: DataType, conjuncts: Sequence[Expr]) -> set[Group]:

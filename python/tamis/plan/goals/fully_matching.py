@@ -4,6 +4,7 @@ file          rows of c    c >= 5 AND c < 20
 f1            5 .. 9       fully matching
 f2            8 .. 30      not: some rows may fail
 f3            no bounds    not: nothing is known
+f4            no bounds    fully matching, if an earlier scan found both true for every row
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from tamis.evaluation.interpreter import truth
 from tamis.evaluation.udf.declared_calls import relies_on_declaration
 from tamis.expr.nodes import Expr
 from tamis.files.segments import Segment
+from tamis.plan.known_true import NOTHING, KnownTrue
 from tamis.plan.reader_losses import loss_of
 from tamis.plan.scan_decision import kept_blocks, together
 
@@ -34,19 +36,33 @@ def can_match_fully(conjunct: Expr) -> bool:
     return not relies_on_declaration(conjunct) and loss_of(conjunct) is None
 
 
-def fully_matching(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> Flags:
+def fully_matching(
+    conjuncts: Sequence[Expr],
+    segments: Sequence[Segment],
+    kept: Flags,
+    known: KnownTrue = NOTHING,
+) -> Flags:
     """Return one flag per file, set if the file is kept and all of its rows pass every conjunct.
 
     The flag is never set for a file that no segment covers.
+
+    Args:
+        conjuncts: The conjuncts.
+        segments: The statistics of the files.
+        kept: The files to consider.
+        known: What earlier scans have found true, by the ordinals of the conjuncts.
     """
     flags = np.zeros(len(kept), np.bool_)
-    for ordinals in fully_matching_blocks(conjuncts, segments, kept):
+    for ordinals in fully_matching_blocks(conjuncts, segments, kept, known):
         flags[ordinals] = True
     return flags
 
 
 def fully_matching_blocks(
-    conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags
+    conjuncts: Sequence[Expr],
+    segments: Sequence[Segment],
+    kept: Flags,
+    known: KnownTrue = NOTHING,
 ) -> Iterator[npt.NDArray[np.intp]]:
     """Yield the ordinals of the fully matching files, block by block, for callers that stop early.
 
@@ -57,9 +73,12 @@ def fully_matching_blocks(
     forms = [together(each) for each in conjuncts]
     for ordinals, chosen in kept_blocks(segments, kept):
         matching = np.ones(len(ordinals), np.bool_)
-        for form in forms:
+        for place, form in enumerate(forms):
             truths = truth(form, chosen)
             # Neither false nor NULL for any row, so true for all rows.
-            matching &= ~(truths.can_be_false | truths.can_be_null)
+            sure = ~(truths.can_be_false | truths.can_be_null)
+            if place in known.files:
+                sure = sure | known.files[place][ordinals]
+            matching &= sure
         if matching.any():
             yield ordinals[matching]

@@ -59,7 +59,7 @@ def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer |
     strange = next((each for each in aggregates if _is_strange(each)), None)
     if strange is not None:
         return nothing("AGGREGATE_NOT_UNDERSTOOD", aggregate=_name(strange))
-    matching = fully_matching(context.conjuncts, scan.segments, kept)
+    matching = fully_matching(context.conjuncts, scan.segments, kept, context.decision.known)
     if kept.any() and (scan.num_records is None or not (has_recorded or matching.any())):
         return nothing("AGGREGATE_NOT_COVERED")
     records = scan.num_records

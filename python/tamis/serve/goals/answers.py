@@ -54,7 +54,9 @@ def _limit(goal: LimitGoal, context: GoalContext) -> GoalAnswer:
     raising = files_that_may_raise(decode_conjuncts(goal.outputs), segments, kept)
     matching = (
         ordinals[~raising[ordinals]]
-        for ordinals in fully_matching_blocks(context.conjuncts, segments, kept)
+        for ordinals in fully_matching_blocks(
+            context.conjuncts, segments, kept, context.decision.known
+        )
     )
     files = enough_files(
         goal.rows, matching, context.scan.num_records, context.scan.sizes.to_numpy()
@@ -71,7 +73,7 @@ def _split(goal: SplitGoal, context: GoalContext) -> GoalAnswer:
         for each, outcome in zip(context.conjuncts, decision.conjuncts, strict=True)
         if outcome.pushdown is not Pushdown.EXACT
     ]
-    matching = fully_matching(context.conjuncts, context.scan.segments, kept)
+    matching = fully_matching(context.conjuncts, context.scan.segments, kept, decision.known)
     rows, others = context.scan.records(matching), context.scan.records(kept & ~matching)
     if not residual or not matching.any() or rows is None or others is None:
         return nothing("SPLIT_NOT_NEEDED")

@@ -41,7 +41,9 @@ def answer_topk(goal: TopKGoal, context: GoalContext) -> GoalAnswer:
     first = key_of(keys[0], kept)
     if first is None:
         return nothing("TOPK_KEY_UNKNOWN", key=name)
-    matching = matching_files(keys[0], first, context.conjuncts, scan.segments, kept)
+    matching = matching_files(
+        keys[0], first, context.conjuncts, scan.segments, kept, context.decision.known
+    )
     found: FirstFiles | None = None
     if goal.sample is None or not goal.sample.only:
         found = first_by_all(goal.rows, keys, key_of, first, matching, scan.num_records, kept)

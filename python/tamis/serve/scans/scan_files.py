@@ -13,8 +13,8 @@ from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import simplify
 from tamis.plan.ranges.implied_ranges import ImpliedRange
-from tamis.plan.scan_decision import ScanDecision, decide
-from tamis.serve.remembered import without_remembered
+from tamis.plan.scan_decision import ScanDecision, decide, with_known_true
+from tamis.serve.remembered import known_true, without_remembered
 from tamis.serve.scans.declarations import in_force
 from tamis.serve.scans.deep_recursion import DEEPEST
 from tamis.serve.scans.known_decisions import known_or
@@ -80,8 +80,10 @@ def decide_files(
 
     decision = decision_of() if detail else known_or(request, scan, conjuncts, decision_of)
     left = without_remembered(request, decision)
-    if left is None:
-        return decision
-    # Once more for the files that are left: a conjunct may be true for every row of these.
-    again = decide(conjuncts, scan.segments, files, detail, consequences, left)
-    return replace(again, remembered=int(np.count_nonzero(decision.kept & ~left)))
+    if left is not None:
+        # Once more for the files that are left: a conjunct may be true for every row of these.
+        again = decide(conjuncts, scan.segments, files, detail, consequences, left)
+        decision = replace(again, remembered=int(np.count_nonzero(decision.kept & ~left)))
+    return with_known_true(
+        decision, conjuncts, scan.segments, known_true(request, scan.num_records)
+    )

@@ -29,7 +29,10 @@ class TamisExplain extends ExtendedExplainGenerator {
 private object TamisExplain {
   def of(number: Int, table: PlannedFiles, decision: Decision): String = {
     val d = decision.shown
-    val conjuncts = d.conjuncts.map(c => s"${c.pushdown.name}: ${c.sql}${why(c.reason)}")
+    val conjuncts = d.conjuncts.map { c =>
+      val known = if (c.isRemembered) " (an earlier scan found it true for every row)" else ""
+      s"${c.pushdown.name}: ${c.sql}${why(c.reason)}$known"
+    }
     val goals = table.purpose.goals.map(g =>
       s"goal ${g.text}: ${g.reason
           .fold("reads only the files that it needs")(r => "no effect" + why(Some(r)))}"

@@ -28,6 +28,8 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
       "rows_total BIGINT, files_pruned BIGINT, reason STRING, fix STRING, files_read BIGINT"
   )
 
+  private val FoundTrue = "an earlier scan found it true for every row"
+
   override protected def rows(planned: QueryExecution): Seq[Row] = {
     val explained = ScanReport.explained(planned)
     val scanned = explained.path("scans").elements.asScala.zipWithIndex.flatMap { case (scan, i) =>
@@ -74,7 +76,7 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
         "what" -> text(c, "pushdown"),
         "sql" -> text(c, "sql"),
         "files_pruned" -> this.number(c, "pruned_files")
-      ) ++ why(c)
+      ) ++ (if (c.path("remembered").asBoolean) Seq("reason" -> FoundTrue) else why(c))
     }
     val files = scan.path("remembered_files").asLong
     val groups = scan.path("remembered_row_groups").asLong

@@ -3,12 +3,17 @@ package io.tamis.planning
 import io.tamis.wire.{ExpressionWriter, Pushdown, Reason, Reasons, Spent}
 import org.apache.spark.sql.catalyst.expressions.Expression
 
-/** The decision about one conjunct of the filter over a scan. */
+/** The decision about one conjunct of the filter over a scan.
+  *
+  * @param isRemembered
+  *   whether it is exact because an earlier query found it true for every row of some files
+  */
 final case class Conjunct(
     expression: Expression,
     pushdown: Pushdown,
     reason: Option[Reason],
-    prunedFiles: Option[Long]
+    prunedFiles: Option[Long],
+    isRemembered: Boolean = false
 ) {
   lazy val sql: String = ExpressionWriter.sqlOf(expression)
   def isExact: Boolean = pushdown == Pushdown.Exact
@@ -91,6 +96,14 @@ final case class Decision(
     val parts = Seq(rememberedFiles -> "files", rememberedRowGroups -> "row groups")
     val texts = parts.collect { case (count, what) if count > 0 => s"$count $what" }
     Option.when(texts.nonEmpty)(texts.mkString(" and "))
+  }
+
+  /** The conjuncts that leave the plan because an earlier query found them true for every row;
+    * None: there are none.
+    */
+  def rememberedTrueText: Option[String] = {
+    val known = conjuncts.filter(c => c.isExact && c.isRemembered).map(_.sql)
+    Option.when(known.nonEmpty)(known.mkString("[", ", ", "]"))
   }
 
   def sizes: ScanSizes = ScanSizes.of(this)

@@ -106,7 +106,8 @@ object ScanPlanner {
             f,
             if (exactOnPartitions(f)) Pushdown.Exact else outcome.pushdown,
             if (exactOnPartitions(f)) None else outcome.reason,
-            outcome.prunedFiles
+            outcome.prunedFiles,
+            outcome.isRemembered && !exactOnPartitions(f)
           )
         }
         // exact was proven for every file that the answer keeps; a subset keeps the proof, but the

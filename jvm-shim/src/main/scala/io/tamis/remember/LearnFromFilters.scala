@@ -14,7 +14,8 @@ import org.apache.spark.sql.connector.read.Scan
 import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
-/** Lets scans note which of their files hold no row that passes the filter directly above them.
+/** Lets scans note in which of their files no row, or every row, passes the filter directly above
+  * them.
   *
   * It sees every physical plan before columns become rows, with adaptive execution each stage.
   * Nothing is learnt from a scan
@@ -38,12 +39,15 @@ object LearnFromFilters extends ColumnarRule {
 
     override protected def rewritten(plan: SparkPlan): SparkPlan = plan.transformUp {
       case filter @ FilterExec(_, TamisScanExec(exec, scan)) if isSuitable(exec, scan) =>
+        val conjuncts = ExpressionWriter.conjuncts(filter.condition)
         val learner = for {
-          set <- predicates(filter, scan)
+          set <- predicates(scan, ofScan(scan) ++ conjuncts)
+          // a conjunct that only the scan has is not known to be true for the rows that pass
+          filtered <- predicates(scan, conjuncts)
           tasks <- Splits.of(exec.inputPartitions)
         } yield {
           val context = scan.table.session.sparkContext
-          Learner.start(context, scan.table, scan.decision, set, tasks)
+          Learner.start(context, scan.table, scan.decision, set, filtered, tasks)
         }
         learner.fold[SparkPlan](filter) { l =>
           NoteHitsExec(filter.copy(child = learning(exec, scan, l)), l)
@@ -71,9 +75,8 @@ object LearnFromFilters extends ColumnarRule {
   }
   private val Known = Seq("io.tamis.", "io.delta.", "org.apache.iceberg.")
 
-  /** The conjuncts in force; None if one of them has no key. */
-  private def predicates(filter: FilterExec, scan: TamisScan): Option[PredicateSet] = {
-    val all = ofScan(scan) ++ ExpressionWriter.conjuncts(filter.condition)
+  /** These conjuncts; None if one of them has no key. */
+  private def predicates(scan: TamisScan, all: Seq[Expression]): Option[PredicateSet] = {
     val keys = PredicateKeys.of(scan.table, all)
     Option.when(all.nonEmpty && keys.forall(_.isDefined)) {
       val each = keys.flatten.zip(all).distinctBy(_._1)

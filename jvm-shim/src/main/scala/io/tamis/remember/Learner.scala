@@ -10,8 +10,8 @@ import org.apache.spark.SparkContext
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.datasources.FilePartition
 
-/** Learns from one scan in which of its files and row groups no row passes the filter directly
-  * above it.
+/** Learns from one scan in which of its files and row groups no row, or every row, passes the
+  * filter directly above it.
   *
   * @param files
   *   the table, on the driver only
@@ -19,6 +19,8 @@ import org.apache.spark.sql.execution.datasources.FilePartition
   *   of the scan, on the driver only
   * @param predicates
   *   the conjuncts without which a row of these files could not have been dropped
+  * @param filtered
+  *   the conjuncts of the filter. Each of them is true for a row that passes.
   * @param partitions
   *   the tasks of the scan, on the driver only: planned once, because outcomes have their numbers
   */
@@ -28,6 +30,7 @@ final class Learner private (
     @transient val files: PlannedFiles,
     @transient val decision: Decision,
     @transient val predicates: PredicateSet,
+    @transient val filtered: PredicateSet,
     @transient private[tamis] val partitions: Seq[FilePartition]
 ) extends Serializable {
 
@@ -49,41 +52,72 @@ final class Learner private (
 
   /** What has been learnt since the last call. */
   private[remember] def take(): Learnt = synchronized {
-    val (files, rows) = (new BitSet, Map.newBuilder[Int, RowRanges])
-    val found = Splits.withoutHit(partitions, outcomes.value)
-    if (found.nonEmpty) decision.kept.foreach { i =>
-      found.get(decision.kept.listing.files.uri(i)).foreach {
-        case WholeFile      => files.set(i)
-        case SomeRows(some) => rows += i -> some
+    val found = Splits.found(partitions, outcomes.value)
+    val byFile =
+      if (found.isEmpty) Nil
+      else {
+        val each = Seq.newBuilder[(Int, FoundInFile)]
+        val uriOf = decision.kept.listing.files.uri _
+        decision.kept.foreach(i => found.get(uriOf(i)).foreach(each += i -> _))
+        each.result()
       }
-    }
-    val all = Learnt(files, rows.result())
+    val all = Learnt(
+      PartsOfFiles.of(byFile.flatMap { case (i, f) => f.withoutHit.map(i -> _) }),
+      PartsOfFiles.of(byFile.flatMap { case (i, f) => f.full.map(i -> _) })
+    )
     val since = all.without(reported)
     reported = all
     since
   }
 }
 
-/** What a scan has learnt about the files of its listing, by ordinal.
+/** What a scan has learnt about the files of its listing.
   *
-  * @param files
-  *   those in which no row passes
-  * @param rows
-  *   rows of other files that do not pass
+  * @param withoutHit
+  *   rows that do not pass
+  * @param full
+  *   rows that pass
   */
-private[remember] final case class Learnt(files: BitSet, rows: Map[Int, RowRanges]) {
-  def isEmpty: Boolean = files.isEmpty && rows.isEmpty
+private[remember] final case class Learnt(withoutHit: PartsOfFiles, full: PartsOfFiles) {
+  def isEmpty: Boolean = withoutHit.isEmpty && full.isEmpty
 
   /** What is not part of what was known before. */
-  def without(before: Learnt): Learnt = {
-    val left = files.clone().asInstanceOf[BitSet]
-    left.andNot(before.files)
-    Learnt(left, rows.filterNot { case (i, some) => before.rows.get(i).contains(some) })
-  }
+  def without(before: Learnt): Learnt =
+    Learnt(withoutHit.without(before.withoutHit), full.without(before.full))
 }
 
 private object Learnt {
-  val nothing: Learnt = Learnt(new BitSet, Map.empty)
+  val nothing: Learnt = Learnt(PartsOfFiles.none, PartsOfFiles.none)
+}
+
+/** Rows of files, by the ordinals of the files.
+  *
+  * @param files
+  *   those all of whose rows are meant
+  * @param rows
+  *   of other files
+  */
+private[remember] final case class PartsOfFiles(files: BitSet, rows: Map[Int, RowRanges]) {
+  def isEmpty: Boolean = files.isEmpty && rows.isEmpty
+
+  def without(before: PartsOfFiles): PartsOfFiles = {
+    val left = files.clone().asInstanceOf[BitSet]
+    left.andNot(before.files)
+    PartsOfFiles(left, rows.filterNot { case (i, some) => before.rows.get(i).contains(some) })
+  }
+}
+
+private[remember] object PartsOfFiles {
+  val none: PartsOfFiles = PartsOfFiles(new BitSet, Map.empty)
+
+  def of(parts: Seq[(Int, PartOfFile)]): PartsOfFiles = {
+    val files = new BitSet
+    val rows = parts.flatMap {
+      case (i, WholeFile)      => files.set(i); None
+      case (i, SomeRows(some)) => Some(i -> some)
+    }
+    PartsOfFiles(files, rows.toMap)
+  }
 }
 
 object Learner {
@@ -94,11 +128,12 @@ object Learner {
       files: PlannedFiles,
       decision: Decision,
       predicates: PredicateSet,
+      filtered: PredicateSet,
       partitions: Seq[FilePartition]
   ): Learner = {
     val outcomes = new SplitOutcomes
     context.register(outcomes)
-    new Learner(ids.incrementAndGet(), outcomes, files, decision, predicates, partitions)
+    new Learner(ids.incrementAndGet(), outcomes, files, decision, predicates, filtered, partitions)
   }
 }
 
@@ -113,30 +148,39 @@ private object Splits {
     )(files)
   }
 
-  /** The part of each file in which no row passes, by URL-encoded URI. */
-  def withoutHit(
+  /** What is known of each file, by URL-encoded URI. */
+  def found(
       partitions: Seq[FilePartition],
       outcomes: Map[Int, PartitionOutcome]
-  ): Map[String, WithoutHit] = {
+  ): Map[String, FoundInFile] = {
     val byFile = mutable.HashMap.empty[String, FileOutcome]
     partitions.foreach { partition =>
       val outcome = outcomes.get(partition.index)
       partition.files.indices.foreach { i =>
-        val file = byFile.getOrElseUpdate(partition.files(i).urlEncodedPath, new FileOutcome)
+        val split = partition.files(i)
+        val file = byFile.getOrElseUpdate(split.urlEncodedPath, new FileOutcome(split.fileSize))
         outcome match {
           case None    => file.isEnded = false
-          case Some(o) => file.add(o.ended.get(i), o.hit.get(i), o.rows.get(i))
+          case Some(o) =>
+            file.add(o.ended.get(i), o.hit.get(i), o.rows.get(i))
+            file.addFull(split.length, o.full.get(i), o.rows.isDefinedAt(i))
         }
       }
     }
-    byFile.iterator.flatMap { case (uri, file) => file.withoutHit.map(uri -> _) }.toMap
+    byFile.iterator.map { case (uri, file) => uri -> file.found }.filterNot(_._2.isEmpty).toMap
   }
 }
 
-/** In which part of a file no row passes. */
-private sealed trait WithoutHit
-private case object WholeFile extends WithoutHit
-private final case class SomeRows(rows: RowRanges) extends WithoutHit
+private sealed trait PartOfFile
+private case object WholeFile extends PartOfFile
+private final case class SomeRows(rows: RowRanges) extends PartOfFile
+
+/** In which part of a file no row passes, and in which part every row passes. None: in no part that
+  * is known.
+  */
+private final case class FoundInFile(withoutHit: Option[PartOfFile], full: Option[PartOfFile]) {
+  def isEmpty: Boolean = withoutHit.isEmpty && full.isEmpty
+}
 
 /** What is known of the splits of a file so far.
   *
@@ -145,11 +189,13 @@ private final case class SomeRows(rows: RowRanges) extends WithoutHit
   * row that passes lies in a row group with a hit. Otherwise only row groups that were read are
   * known.
   */
-private final class FileOutcome {
+private final class FileOutcome(size: Long) {
   var isEnded: Boolean = true
   private var isHit = false
   private var areHitsKnown = true
   private var rows: Option[SplitRows] = None
+  private var isFull = false
+  private var bytesWithRows = 0L
 
   def add(ended: Boolean, hit: Boolean, some: Option[SplitRows]): Unit = {
     isEnded &&= ended
@@ -159,7 +205,27 @@ private final class FileOutcome {
     rows = (rows ++ some).reduceOption(_ or _)
   }
 
-  def withoutHit: Option[WithoutHit] =
+  /** Adds whether all rows of the file passed in a split, and the bytes of a split whose row groups
+    * are known.
+    */
+  def addFull(length: Long, full: Boolean, hasRows: Boolean): Unit = {
+    isFull ||= full
+    if (hasRows) bytesWithRows += length
+  }
+
+  def found: FoundInFile = FoundInFile(withoutHit, full)
+
+  private def full: Option[PartOfFile] =
+    if (isFull) Some(WholeFile)
+    else
+      rows.filterNot(_.full.isEmpty).map { r =>
+        // The splits do not overlap. If together they are as long as the file, the last row group of
+        // one of them is that of the file.
+        if (bytesWithRows == size && r.full == RowRanges.of(Seq(0L -> r.lastRow))) WholeFile
+        else SomeRows(r.full)
+      }
+
+  private def withoutHit: Option[PartOfFile] =
     if (isEnded && !isHit) Some(WholeFile)
     else
       rows

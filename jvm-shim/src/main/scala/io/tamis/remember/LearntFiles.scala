@@ -5,7 +5,7 @@ import io.tamis.conf.TamisConf
 import io.tamis.listing.Snapshots
 import io.tamis.planning.{AnswerMemo, Question}
 import io.tamis.report.{QueryListener, SparkEvents}
-import io.tamis.wire.{LearntRequest, Messages, RowsOfFiles}
+import io.tamis.wire.{LearntRequest, Messages, PassingFiles, RowsOfFiles}
 import java.util.concurrent.TimeoutException
 
 import scala.util.Try
@@ -70,17 +70,23 @@ object LearntFiles {
         learner.predicates.reading,
         learner.predicates.keys,
         learner.predicates.sql,
-        Messages.keptDocument(learnt.files, listing.size),
-        RowsOfFiles.of(ranges(learnt)),
-        learner.started
+        Messages.keptDocument(learnt.withoutHit.files, listing.size),
+        RowsOfFiles.of(ranges(learnt.withoutHit)),
+        learner.started,
+        PassingFiles(
+          learner.filtered.keys,
+          learner.filtered.sql,
+          Messages.keptDocument(learnt.full.files, listing.size),
+          RowsOfFiles.of(ranges(learnt.full))
+        )
       )
       request.read(sidecar.planner.learn(request.toJson))
       AnswerMemo.forget() // answers so far do without
     }
 
   /** File, start and stop, at most `MostRanges`. */
-  private def ranges(learnt: Learnt): Seq[(Int, Long, Long)] =
-    learnt.rows.toSeq
+  private def ranges(parts: PartsOfFiles): Seq[(Int, Long, Long)] =
+    parts.rows.toSeq
       .sortBy(_._1)
       .flatMap { case (file, rows) => rows.pairs.map { case (start, stop) => (file, start, stop) } }
       .take(MostRanges)

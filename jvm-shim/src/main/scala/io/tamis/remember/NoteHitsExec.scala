@@ -7,8 +7,8 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCo
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
 
-/** Passes on the rows of a filter, and notes that there was one. In generated code, this sets a
-  * field for each row.
+/** Passes on the rows of a filter, and counts them. In generated code, this adds one to a field for
+  * each row.
   */
 final case class NoteHitsExec(child: SparkPlan, learner: Learner)
     extends UnaryExecNode

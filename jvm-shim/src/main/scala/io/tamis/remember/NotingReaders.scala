@@ -7,7 +7,7 @@ import org.apache.spark.sql.execution.datasources.FilePartition
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /** The readers of a scan, which also note the files and row groups that were read to their end, and
-  * whether a row of them passed the filter.
+  * whether no row of them, or every row, passed the filter.
   */
 private[tamis] final class NotingReaders(native: PartitionReaderFactory, learner: Learner)
     extends PartitionReaderFactory {
@@ -68,7 +68,7 @@ private final class NotingReader[T](
     val split = partition.files(file)
     current = Some(create(FilePartition(partition.index, Array(split))))
     val isWhole = split.start == 0 && split.length == split.fileSize
-    progress = new SplitProgress(hits, RowGroupPosition.of(_, isWhole))
+    progress = new SplitProgress(hits, isWhole, RowGroupPosition.of)
   }
 
   private def endFile(): Unit = {

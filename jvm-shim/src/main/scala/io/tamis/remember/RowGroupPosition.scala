@@ -22,6 +22,12 @@ private[remember] trait RowGroupPosition {
 
   /** The end of the last row group that the footer lists. A reader may have skipped it. */
   def lastRow: Long
+
+  /** The number of rows of the file, those of skipped row groups included. None: the footer does
+    * not list all rows up to the last one. It lists those of the split, so only a reader of the
+    * whole file knows.
+    */
+  def rowsOfFile: Option[Long]
 }
 
 /** The position of parquet-mr's reader.
@@ -35,8 +41,12 @@ private[remember] trait RowGroupPosition {
 private final class PositionInFile(reader: ParquetFileReader, loaded: Field)
     extends RowGroupPosition {
   private val groups = reader.getRowGroups
-  override val lastRow: Long =
-    reader.getFooter.getBlocks.asScala.map(rowsOf(_)._2).maxOption.getOrElse(0L)
+  private val listed = reader.getFooter.getBlocks.asScala
+  override val lastRow: Long = listed.map(rowsOf(_)._2).maxOption.getOrElse(0L)
+
+  // the row groups do not overlap, so nothing is missing between them if they add up to the last row
+  override def rowsOfFile: Option[Long] =
+    Some(listed.map(_.getRowCount).sum).filter(_ == lastRow)
 
   override def current: Int = loaded.getInt(reader) - 1
 
@@ -49,13 +59,12 @@ private final class PositionInFile(reader: ParquetFileReader, loaded: Field)
 
 private[remember] object RowGroupPosition {
 
-  /** None if the reader is of another kind, or if a whole file has no more than one row group. */
-  def of(reader: AnyRef, isWholeFile: Boolean): Option[RowGroupPosition] =
+  /** None if the reader is of another kind. */
+  def of(reader: AnyRef): Option[RowGroupPosition] =
     try
       for {
         field <- loaded
         inner <- inside(reader, Deepest)
-        if !isWholeFile || inner.getFooter.getBlocks.size > 1
       } yield new PositionInFile(inner, field)
     catch { case NonFatal(_) | (_: LinkageError) => None } // classes of another version
 

@@ -14,10 +14,17 @@ import org.apache.spark.util.AccumulatorV2
   * @param isHit
   *   whether a row passed the filter. False also if that is not known of a split that was not read
   *   to its end.
+  * @param isFull
+  *   whether it is a whole file, and all of its rows passed. False also if that is not known.
   * @param rows
   *   None: not known by row group
   */
-final case class SplitOutcome(isEnded: Boolean, isHit: Boolean, rows: Option[SplitRows])
+final case class SplitOutcome(
+    isEnded: Boolean,
+    isHit: Boolean,
+    isFull: Boolean,
+    rows: Option[SplitRows]
+)
 
 /** The rows of the row groups of a split that were read to their end.
   *
@@ -27,6 +34,8 @@ final case class SplitOutcome(isEnded: Boolean, isHit: Boolean, rows: Option[Spl
   *   row groups in which a row passed
   * @param withoutHit
   *   row groups that were read, and in which no row passed
+  * @param full
+  *   row groups in which every row passed
   * @param lastRow
   *   the end of the last row group of the split, as far as is known
   */
@@ -34,12 +43,14 @@ final case class SplitRows(
     isWhole: Boolean,
     withHit: RowRanges,
     withoutHit: RowRanges,
+    full: RowRanges,
     lastRow: Long
 ) {
   def or(other: SplitRows): SplitRows = SplitRows(
     isWhole || other.isWhole,
     withHit or other.withHit,
     withoutHit or other.withoutHit,
+    full or other.full,
     math.max(lastRow, other.lastRow)
   )
 }
@@ -50,13 +61,21 @@ final case class SplitRows(
   *   the positions, in the partition, of the splits that were read to their end
   * @param hit
   *   those of them in which a row passed the filter
+  * @param full
+  *   those of them that are whole files of which all rows passed
   * @param rows
   *   by position, what is known of row groups
   */
-final case class PartitionOutcome(ended: BitSet, hit: BitSet, rows: Map[Int, SplitRows]) {
+final case class PartitionOutcome(
+    ended: BitSet,
+    hit: BitSet,
+    full: BitSet,
+    rows: Map[Int, SplitRows]
+) {
   def or(other: PartitionOutcome): PartitionOutcome = PartitionOutcome(
     union(ended, other.ended),
     union(hit, other.hit),
+    union(full, other.full),
     other.rows.foldLeft(rows) { case (all, (position, r)) =>
       all.updated(position, all.get(position).fold(r)(_ or r))
     }
@@ -71,10 +90,11 @@ final case class PartitionOutcome(ended: BitSet, hit: BitSet, rows: Map[Int, Spl
 
 object PartitionOutcome {
   def of(position: Int, outcome: SplitOutcome): PartitionOutcome = {
-    val (ended, hit) = (new BitSet, new BitSet)
+    val (ended, hit, full) = (new BitSet, new BitSet, new BitSet)
     ended.set(position, outcome.isEnded)
     hit.set(position, outcome.isHit)
-    PartitionOutcome(ended, hit, outcome.rows.map(position -> _).toMap)
+    full.set(position, outcome.isFull)
+    PartitionOutcome(ended, hit, full, outcome.rows.map(position -> _).toMap)
   }
 }
 

@@ -4,21 +4,21 @@ import java.util.concurrent.ConcurrentHashMap
 
 import org.apache.spark.TaskContext
 
-/** Whether a row of the file, or of the row group, that a task reads has passed the filter over the
-  * scan.
+/** How many rows of the file, or of the row group, that a task reads have passed the filter over
+  * the scan.
   *
   * The readers of the scan and the node above the filter share one object per task. A task runs
   * them in turns: a reader is asked for its next rows only after all rows before have gone through
   * the filter.
   */
 final class TaskHits private[remember] () {
-  private var isHit = false
+  private var passed = 0L
   private var isObserved = false
   private var isMixed = false
   private var open = 0
 
   /** Called by the node above the filter for every row that passes. */
-  def note(): Unit = isHit = true
+  def note(): Unit = passed += 1
 
   /** Called by that node before its first row. Without it, nothing counts as read without a hit: a
     * later rule may have removed the node from the plan.
@@ -35,10 +35,10 @@ final class TaskHits private[remember] () {
   private[remember] def readerEnds(): Unit = open -= 1
 
   /** Whether what follows is certain. */
-  private[remember] def start(): Boolean = { isHit = false; isObserved && !isMixed }
+  private[remember] def start(): Boolean = { passed = 0; isObserved && !isMixed }
 
-  /** Whether a row has passed since `start`; None: not known. */
-  private[remember] def end(): Option[Boolean] = Option.when(isObserved && !isMixed)(isHit)
+  /** How many rows have passed since `start`; None: not known. */
+  private[remember] def end(): Option[Long] = Option.when(isObserved && !isMixed)(passed)
 }
 
 object TaskHits {

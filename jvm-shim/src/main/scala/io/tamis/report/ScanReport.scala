@@ -67,7 +67,11 @@ object ScanReport {
   }
 
   private def of(c: Conjunct): ObjectNode =
-    Json.put(ScanFields.conjunct(c), "pruned_files" -> c.prunedFiles)
+    Json.put(
+      ScanFields.conjunct(c),
+      "pruned_files" -> c.prunedFiles,
+      "remembered" -> c.isRemembered
+    )
 
   /** Null where nothing was measured. */
   private def of(timing: Option[Timing]): ObjectNode = {

@@ -178,7 +178,7 @@ final class TamisScan(
         "Residual" -> shown.residualSql.mkString("[", ", ", "]"),
         "Implied" -> shown.impliedSql.mkString("[", ", ", "]"),
         "Planning" -> f"${shown.planningMillis}%.1f ms"
-      ) ++ remembered ++ goals ++ decision.fallback.map("Fallback" -> _)
+      ) ++ remembered ++ rememberedTrue ++ goals ++ decision.fallback.map("Fallback" -> _)
   }
 
   /** In the mode `observe` all entries after this one describe what would have been read. */
@@ -189,6 +189,11 @@ final class TamisScan(
   private def remembered: Option[(String, String)] =
     decision.shown.rememberedText.map { what =>
       "Remembered" -> s"$what left out, because an earlier query found no row in them"
+    }
+
+  private def rememberedTrue: Option[(String, String)] =
+    decision.shown.rememberedTrueText.map { what =>
+      "RememberedTrue" -> s"$what, because an earlier query found them true for every row"
     }
 
   private def goals: Option[(String, String)] = {

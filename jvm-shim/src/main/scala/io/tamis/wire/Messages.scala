@@ -181,7 +181,8 @@ final case class Outcome(
     prunedFiles: Option[Long],
     pruned: Option[Share] = None,
     added: Option[Share] = None,
-    prunedBy: Seq[String] = Nil
+    prunedBy: Seq[String] = Nil,
+    isRemembered: Boolean = false
 )
 
 /** Where the planner's time went, in milliseconds. */
@@ -412,7 +413,8 @@ object Messages {
     long(node, "pruned_files"),
     share(node.path("pruned")),
     share(node.path("added")),
-    node.path("pruned_by").elements.asScala.map(_.asText).toSeq
+    node.path("pruned_by").elements.asScala.map(_.asText).toSeq,
+    node.path("remembered").asBoolean
   )
 
   private def share(node: JsonNode): Option[Share] =

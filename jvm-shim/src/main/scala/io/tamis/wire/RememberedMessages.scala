@@ -22,6 +22,8 @@ final case class RememberedKeys(reading: String, keys: Seq[Option[String]])
   *   the rows of other files
   * @param started
   *   milliseconds since 1970 before the first of them was read
+  * @param passing
+  *   files in which every row passes
   */
 final case class LearntRequest(
     of: FilesIdentity,
@@ -30,12 +32,21 @@ final case class LearntRequest(
     sql: Seq[String],
     files: ObjectNode,
     rows: RowsOfFiles,
-    started: Long
+    started: Long,
+    passing: PassingFiles
 ) extends Request[Unit] {
   override private[wire] def fields: Seq[(String, Any)] =
     Json.fields(this).filterNot(_._1 == "of") ++ Json.fields(of)
   override def read(answer: String): Unit = Messages.acknowledged(answer, id)
 }
+
+/** Files in which each of these conjuncts is true for every row, and such rows of other files. */
+final case class PassingFiles(
+    keys: Seq[String],
+    sql: Seq[String],
+    files: ObjectNode,
+    rows: RowsOfFiles
+)
 
 /** Half-open ranges of the rows of files, which are numbered from 0 in each file, in base64.
   *

@@ -6,7 +6,13 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFil
 
 class SplitOutcomesSuite extends munit.FunSuite {
   private def split(name: String, start: Long, length: Long) =
-    PartitionedFile(InternalRow.empty, SparkPath.fromUrlString(s"file:/t/$name"), start, length)
+    PartitionedFile(
+      InternalRow.empty,
+      SparkPath.fromUrlString(s"file:/t/$name"),
+      start,
+      length,
+      fileSize = if (name == "a") 20 else 5
+    )
 
   private def partition(index: Int, files: PartitionedFile*) =
     FilePartition(index, files.toArray)
@@ -17,17 +23,21 @@ class SplitOutcomesSuite extends munit.FunSuite {
     partition(1, split("a", 10, 10), split("c", 0, 5))
   )
 
-  private def ended(isHit: Boolean, rows: Option[SplitRows] = None) =
-    SplitOutcome(isEnded = true, isHit, rows)
+  private def ended(isHit: Boolean, rows: Option[SplitRows] = None, isFull: Boolean = false) =
+    SplitOutcome(isEnded = true, isHit, isFull, rows)
   private def rows(ranges: (Long, Long)*) = RowRanges.of(ranges)
 
-  private def found(outcomes: (Int, Int, SplitOutcome)*): Map[String, WithoutHit] = {
+  private def everything(outcomes: Seq[(Int, Int, SplitOutcome)]): Map[String, FoundInFile] = {
     val all = new SplitOutcomes
     outcomes.foreach { case (p, i, outcome) => all.add(p -> PartitionOutcome.of(i, outcome)) }
-    Splits.withoutHit(partitions, all.value).map { case (uri, what) =>
+    Splits.found(partitions, all.value).map { case (uri, what) =>
       uri.stripPrefix("file:/t/") -> what
     }
   }
+  private def found(outcomes: (Int, Int, SplitOutcome)*): Map[String, PartOfFile] =
+    everything(outcomes).flatMap { case (file, f) => f.withoutHit.map(file -> _) }
+  private def full(outcomes: (Int, Int, SplitOutcome)*): Map[String, PartOfFile] =
+    everything(outcomes).flatMap { case (file, f) => f.full.map(file -> _) }
   private def whole(outcomes: (Int, Int, Boolean)*): Set[String] = {
     val all = found(outcomes.map { case (p, i, isHit) => (p, i, ended(isHit)) }: _*)
     assert(all.values.forall(_ == WholeFile))
@@ -49,12 +59,13 @@ class SplitOutcomesSuite extends munit.FunSuite {
   }
 
   private def all(hit: RowRanges, without: RowRanges, lastRow: Long) =
-    Some(SplitRows(isWhole = true, hit, without, lastRow))
+    Some(SplitRows(isWhole = true, hit, without, RowRanges.none, lastRow))
   private def stopped(hit: RowRanges, without: RowRanges, lastRow: Long) =
     SplitOutcome(
       isEnded = false,
       isHit = false,
-      Some(SplitRows(isWhole = false, hit, without, lastRow))
+      isFull = false,
+      Some(SplitRows(isWhole = false, hit, without, RowRanges.none, lastRow))
     )
 
   test("in a file that was read to its end, no row passes outside of the row groups with a hit") {
@@ -62,52 +73,93 @@ class SplitOutcomesSuite extends munit.FunSuite {
     val one = ended(isHit = true, all(rows(20L -> 30L), rows(0L -> 10L), 40))
     assertEquals(
       found((0, 1, one)),
-      Map[String, WithoutHit]("b" -> SomeRows(rows(0L -> 20L, 30L -> 40L)))
+      Map[String, PartOfFile]("b" -> SomeRows(rows(0L -> 20L, 30L -> 40L)))
     )
     val first = ended(isHit = true, all(rows(0L -> 10L), rows(10L -> 20L), 20))
     val second = ended(isHit = false, all(RowRanges.none, rows(20L -> 30L), 40))
     val both = found((0, 0, first), (1, 0, second))
-    assertEquals(both, Map[String, WithoutHit]("a" -> SomeRows(rows(10L -> 40L))))
+    assertEquals(both, Map[String, PartOfFile]("a" -> SomeRows(rows(10L -> 40L))))
   }
 
   test("of a file that was not read to its end, only row groups that were read are known") {
     val part = stopped(rows(0L -> 10L), rows(10L -> 20L), 40)
-    val expected = Map[String, WithoutHit]("b" -> SomeRows(rows(10L -> 20L)))
+    val expected = Map[String, PartOfFile]("b" -> SomeRows(rows(10L -> 20L)))
     assertEquals(found((0, 1, part)), expected)
     // another split of the file is missing
     val first = ended(isHit = true, all(rows(0L -> 10L), rows(10L -> 20L), 40))
-    assertEquals(found((0, 0, first)), Map[String, WithoutHit]("a" -> SomeRows(rows(10L -> 20L))))
+    assertEquals(found((0, 0, first)), Map[String, PartOfFile]("a" -> SomeRows(rows(10L -> 20L))))
   }
 
   test("a split with hits in unknown row groups leaves only the row groups that were read") {
     val unknown = ended(isHit = true)
     val second = ended(isHit = true, all(rows(20L -> 30L), rows(30L -> 40L), 40))
-    val expected = Map[String, WithoutHit]("a" -> SomeRows(rows(30L -> 40L)))
+    val expected = Map[String, PartOfFile]("a" -> SomeRows(rows(30L -> 40L)))
     assertEquals(found((0, 0, unknown), (1, 0, second)), expected)
-    assertEquals(found((0, 1, unknown)), Map.empty[String, WithoutHit])
+    assertEquals(found((0, 1, unknown)), Map.empty[String, PartOfFile])
     // an attempt that was stopped does not tell all hits of the other
     val part = stopped(RowRanges.none, rows(0L -> 10L), 40)
     assertEquals(
       found((0, 1, unknown), (0, 1, part)),
-      Map[String, WithoutHit]("b" -> SomeRows(rows(0L -> 10L)))
+      Map[String, PartOfFile]("b" -> SomeRows(rows(0L -> 10L)))
     )
   }
 
   test("a row group with a hit in one attempt is not without a hit") {
     val one = stopped(RowRanges.none, rows(0L -> 20L), 40)
     val other = stopped(rows(10L -> 20L), rows(20L -> 30L), 40)
-    val expected = Map[String, WithoutHit]("b" -> SomeRows(rows(0L -> 10L, 20L -> 30L)))
+    val expected = Map[String, PartOfFile]("b" -> SomeRows(rows(0L -> 10L, 20L -> 30L)))
     assertEquals(found((0, 1, one), (0, 1, other)), expected)
   }
 
   test("what was learnt before is not learnt again") {
     val files = new java.util.BitSet
     files.set(3)
-    val before = Learnt(files, Map(0 -> rows(0L -> 10L)))
-    assert(before.without(before).isEmpty)
-    val more = Learnt(files, Map(0 -> rows(0L -> 20L), 1 -> rows(0L -> 5L)))
+    val before = PartsOfFiles(files, Map(0 -> rows(0L -> 10L)))
+    val more = PartsOfFiles(files, Map(0 -> rows(0L -> 20L), 1 -> rows(0L -> 5L)))
     assertEquals(more.without(before).rows.keySet, Set(0, 1))
     assert(more.without(before).files.isEmpty)
+    val none = PartsOfFiles.none
+    for (learnt <- Seq(Learnt(before, none), Learnt(none, before))) {
+      assert(!learnt.isEmpty)
+      assert(learnt.without(learnt).isEmpty)
+    }
+    assert(!Learnt(none, more).without(Learnt(more, before)).isEmpty)
+  }
+
+  private def passed(full: RowRanges, lastRow: Long, hit: RowRanges = RowRanges.none) =
+    ended(
+      isHit = true,
+      Some(SplitRows(isWhole = true, full or hit, RowRanges.none, full, lastRow))
+    )
+
+  test("a file is full if it was read in one split and all of its rows passed") {
+    val whole = ended(isHit = true, isFull = true)
+    assertEquals(full((0, 1, whole)), Map[String, PartOfFile]("b" -> WholeFile))
+    // another attempt of the task may have learnt less
+    val attempts = full((0, 1, ended(isHit = true)), (0, 1, whole), (0, 1, ended(isHit = true)))
+    assertEquals(attempts, Map[String, PartOfFile]("b" -> WholeFile))
+    assertEquals(full((0, 1, ended(isHit = true))), Map.empty[String, PartOfFile])
+  }
+
+  test("a file is full if all of its splits are, up to its last row") {
+    val (first, second) = (passed(rows(0L -> 10L), 10), passed(rows(10L -> 30L), 30))
+    assertEquals(full((0, 0, first), (1, 0, second)), Map[String, PartOfFile]("a" -> WholeFile))
+    // without the other split, the last row of the file is not known
+    assertEquals(full((0, 0, first)), Map[String, PartOfFile]("a" -> SomeRows(rows(0L -> 10L))))
+    val unknown = ended(isHit = true)
+    assertEquals(
+      full((0, 0, first), (1, 0, unknown)),
+      Map[String, PartOfFile]("a" -> SomeRows(rows(0L -> 10L)))
+    )
+  }
+
+  test("a file with a row group that is not full has other row groups that are") {
+    val (first, second) =
+      (passed(rows(0L -> 10L), 10), passed(rows(20L -> 30L), 30, rows(10L -> 20L)))
+    assertEquals(
+      full((0, 0, first), (1, 0, second)),
+      Map[String, PartOfFile]("a" -> SomeRows(rows(0L -> 10L, 20L -> 30L)))
+    )
   }
 
   test("merging accumulators unites what they found, and changes neither of their parts") {
@@ -118,13 +170,14 @@ class SplitOutcomesSuite extends munit.FunSuite {
         ended(isHit = false, rows = all(rows(0L -> 9L), rows(9L -> 20L), 20))
       )
     )
-    other.add(0 -> PartitionOutcome.of(1, ended(isHit = true)))
+    other.add(0 -> PartitionOutcome.of(1, ended(isHit = true, isFull = true)))
     other.add(1 -> PartitionOutcome.of(1, ended(isHit = false)))
     val before = one.copy()
     one.merge(other)
     assertEquals(one.value.keySet, Set(0, 1))
     assertEquals(one.value(0).ended.cardinality, 2)
     assertEquals(one.value(0).hit.cardinality, 1)
+    assertEquals(one.value(0).full.cardinality, 1)
     assertEquals(one.value(0).rows.keySet, Set(0))
     assertEquals(before.value(0).ended.cardinality, 1)
     assert(!one.isZero)

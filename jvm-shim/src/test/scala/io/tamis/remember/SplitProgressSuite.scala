@@ -8,20 +8,24 @@ class SplitProgressSuite extends munit.FunSuite {
     override def rows(group: Int): Option[(Long, Long)] =
       Option.when(group >= 0 && group < groups)(group * 10L -> (group + 1) * 10L)
     override def lastRow: Long = groups * 10L
+    override def rowsOfFile: Option[Long] = Some(lastRow)
   }
 
-  private final class Read(groups: Int, isObserved: Boolean = true) {
+  private final class Read(groups: Int, isObserved: Boolean = true, isWholeFile: Boolean = true) {
     val hits = new TaskHits
     if (isObserved) hits.observe()
     hits.readerOpens()
     private val reader = new Reader(groups)
-    val progress = new SplitProgress(hits, _ => Option.when(groups > 0)(reader))
+    val progress = new SplitProgress(hits, isWholeFile, _ => Option.when(groups > 0)(reader))
 
-    /** Loads a batch of a row group; then some of its rows pass, or none. */
-    def batch(group: Int, passes: Boolean): this.type = {
+    /** Loads a batch of a row group; then one of its rows passes, or none. */
+    def batch(group: Int, passes: Boolean): this.type = batch(group, if (passes) 1 else 0)
+
+    /** The same, with the number of rows that pass. */
+    def batch(group: Int, rows: Int): this.type = {
       reader.current = group
       progress.loaded(reader)
-      if (passes) hits.note()
+      (0 until rows).foreach(_ => hits.note())
       this
     }
   }
@@ -33,20 +37,14 @@ class SplitProgressSuite extends munit.FunSuite {
     read.batch(0, passes = false).batch(0, passes = false)
     read.batch(1, passes = true).batch(1, passes = false)
     read.batch(4, passes = false)
-    val rowsOfSplit = SplitRows(isWhole = true, rows(10L -> 20L), rows(0L -> 10L, 40L -> 50L), 60)
-    assertEquals(
-      read.progress.ended(),
-      Some(SplitOutcome(isEnded = true, isHit = true, Some(rowsOfSplit)))
-    )
+    val without = rows(0L -> 10L, 40L -> 50L)
+    val rowsOfSplit = SplitRows(isWhole = true, rows(10L -> 20L), without, RowRanges.none, 60)
+    assertEquals(read.progress.ended(), ended(isHit = true, Some(rowsOfSplit)))
   }
 
   test("the last row group of a reader that is stopped is not known") {
     val read = new Read(6).batch(0, passes = false).batch(1, passes = false)
-    val known = SplitRows(isWhole = false, RowRanges.none, rows(0L -> 10L), 60)
-    assertEquals(
-      read.progress.stopped(),
-      Some(SplitOutcome(isEnded = false, isHit = false, Some(known)))
-    )
+    assertEquals(read.progress.stopped(), stopped(RowRanges.none, rows(0L -> 10L)))
     assertEquals(new Read(6).batch(0, passes = false).progress.stopped(), None)
     assertEquals(
       new Read(6).batch(0, passes = true).batch(1, passes = false).progress.stopped(),
@@ -55,14 +53,14 @@ class SplitProgressSuite extends munit.FunSuite {
   }
 
   test("a reader without a row, or whose row groups are not known, has one outcome") {
-    val none = Some(SplitOutcome(isEnded = true, isHit = false, None))
+    val none = ended(isHit = false, None)
     assertEquals(new Read(6).progress.ended(), none)
     assertEquals(new Read(0).batch(0, passes = false).progress.ended(), none)
     val hit = new Read(0).batch(0, passes = true).batch(1, passes = false)
-    assertEquals(hit.progress.ended(), Some(SplitOutcome(isEnded = true, isHit = true, None)))
+    assertEquals(hit.progress.ended(), ended(isHit = true, None))
     // a row group whose rows are not known, after others
-    val odd = new Read(1).batch(0, passes = true).batch(7, passes = false)
-    assertEquals(odd.progress.ended(), Some(SplitOutcome(isEnded = true, isHit = true, None)))
+    val odd = new Read(2).batch(0, passes = true).batch(7, passes = false)
+    assertEquals(odd.progress.ended(), ended(isHit = true, None))
   }
 
   test("nothing is known while nothing observes the rows") {
@@ -74,16 +72,78 @@ class SplitProgressSuite extends munit.FunSuite {
     val read = new Read(6).batch(0, passes = false).batch(1, passes = false)
     read.hits.readerOpens()
     read.batch(2, passes = false)
-    val known = SplitRows(isWhole = false, RowRanges.none, rows(0L -> 10L), 60)
-    assertEquals(
-      read.progress.ended(),
-      Some(SplitOutcome(isEnded = false, isHit = false, Some(known)))
-    )
+    assertEquals(read.progress.ended(), stopped(RowRanges.none, rows(0L -> 10L)))
   }
 
   test("a split with very many ranges has one outcome") {
     val read = new Read(1000)
     (0 until 1000).foreach(i => read.batch(i, passes = i % 2 == 0))
-    assertEquals(read.progress.ended(), Some(SplitOutcome(isEnded = true, isHit = true, None)))
+    assertEquals(read.progress.ended(), ended(isHit = true, None))
+  }
+
+  test("a row group, and a whole file, of which as many rows pass as it has, is full") {
+    val read = new Read(2).batch(0, rows = 4).batch(0, rows = 6).batch(1, rows = 10)
+    assertEquals(read.progress.ended(), full(rows(0L -> 20L), 20))
+    // one row of the second row group is missing
+    val one = new Read(2).batch(0, rows = 10).batch(1, rows = 9)
+    val known = SplitRows(isWhole = true, rows(0L -> 20L), RowRanges.none, rows(0L -> 10L), 20)
+    assertEquals(one.progress.ended(), ended(isHit = true, Some(known)))
+    // the reader skipped the second row group
+    val some = new Read(2).batch(0, rows = 10)
+    val first = SplitRows(isWhole = true, rows(0L -> 10L), RowRanges.none, rows(0L -> 10L), 20)
+    assertEquals(some.progress.ended(), ended(isHit = true, Some(first)))
+  }
+
+  test("a file with one row group is full or not as a whole") {
+    val whole = Some(SplitOutcome(isEnded = true, isHit = true, isFull = true, None))
+    assertEquals(new Read(1).batch(0, rows = 3).batch(0, rows = 7).progress.ended(), whole)
+    assertEquals(new Read(1).batch(0, rows = 9).progress.ended(), ended(isHit = true, None))
+    // a split of a file knows its own row groups only
+    val part = new Read(1, isWholeFile = false).batch(0, rows = 10)
+    val known = SplitRows(isWhole = true, rows(0L -> 10L), RowRanges.none, rows(0L -> 10L), 10)
+    assertEquals(part.progress.ended(), ended(isHit = true, Some(known)))
+  }
+
+  test("a reader that is stopped knows the full row groups before") {
+    val read = new Read(3).batch(0, rows = 10).batch(1, rows = 10)
+    assertEquals(
+      read.progress.stopped(),
+      stopped(rows(0L -> 10L), RowRanges.none, rows(0L -> 10L), 30)
+    )
+    assertEquals(new Read(3).batch(0, rows = 10).progress.stopped(), None)
+  }
+
+  test("rows that nothing observes, or that two readers return, do not make a file full") {
+    val unseen = new Read(2, isObserved = false).batch(0, rows = 10).batch(1, rows = 10)
+    assertEquals(unseen.progress.ended(), None)
+    val mixed = new Read(2).batch(0, rows = 10)
+    mixed.hits.readerOpens()
+    mixed.batch(1, rows = 10)
+    assertEquals(mixed.progress.ended(), None)
+  }
+
+  test("a split with very many ranges is full as a whole file") {
+    val read = new Read(1000)
+    (0 until 1000).foreach(i => read.batch(i, rows = 10))
+    assertEquals(read.progress.ended(), full(rows(0L -> 10000L), 10000))
+    val odd = new Read(1000)
+    (0 until 1000).foreach(i => odd.batch(i, rows = if (i % 2 == 0) 10 else 9))
+    assertEquals(odd.progress.ended(), ended(isHit = true, None))
+  }
+
+  private def ended(isHit: Boolean, rows: Option[SplitRows]) =
+    Some(SplitOutcome(isEnded = true, isHit, isFull = false, rows))
+  private def full(all: RowRanges, lastRow: Long) = {
+    val rows = SplitRows(isWhole = true, all, RowRanges.none, all, lastRow)
+    Some(SplitOutcome(isEnded = true, isHit = true, isFull = true, Some(rows)))
+  }
+  private def stopped(
+      hit: RowRanges,
+      without: RowRanges,
+      full: RowRanges = RowRanges.none,
+      lastRow: Long = 60
+  ) = {
+    val rows = SplitRows(isWhole = false, hit, without, full, lastRow)
+    Some(SplitOutcome(isEnded = false, isHit = false, isFull = false, Some(rows)))
   }
 }

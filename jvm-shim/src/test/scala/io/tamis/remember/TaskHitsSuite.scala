@@ -12,9 +12,10 @@ class TaskHitsSuite extends munit.FunSuite {
     val hits = observed()
     assert(hits.start())
     hits.note()
-    assertEquals(hits.end(), Some(true))
+    hits.note()
+    assertEquals(hits.end(), Some(2L))
     assert(hits.start())
-    assertEquals(hits.end(), Some(false))
+    assertEquals(hits.end(), Some(0L))
   }
 
   test("without the node above the filter nothing is certain") {
@@ -40,7 +41,7 @@ class TaskHitsSuite extends munit.FunSuite {
     hits.readerEnds()
     hits.readerOpens()
     assert(hits.start())
-    assertEquals(hits.end(), Some(false))
+    assertEquals(hits.end(), Some(0L))
   }
 
   test("outside of a task, the node and the readers do not meet") {
