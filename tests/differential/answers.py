@@ -52,6 +52,7 @@ class Tally:
     fallbacks: int = 0
     remembered: int = 0
     remembered_row_groups: int = 0
+    remembered_conjuncts: int = 0
     differences: list[str] = field(default_factory=list)
 
     def add(self, other: Tally) -> None:
@@ -65,7 +66,8 @@ class Tally:
             f"{self.files_kept} of {self.files_total} files kept, {self.row_groups_kept} of "
             f"{self.row_groups_total} row groups, {self.exact} exact conjuncts, {self.goals} goals, "
             f"{self.fallbacks} fallbacks, {self.remembered} files and "
-            f"{self.remembered_row_groups} row groups left out from memory; "
+            f"{self.remembered_row_groups} row groups left out from memory, "
+            f"{self.remembered_conjuncts} conjuncts exact from memory; "
             f"{self.rows} rows, {self.empty} answers without any, "
             f"{self.failed} queries failed on both sides, {self.spared} on one side, on a row of a "
             f"pruned file or of an abandoned stage, {self.unreliable} have a LIMIT that Spark applies wrongly, "
@@ -343,6 +345,7 @@ def _count(spark: SparkSession, frame: DataFrame, tally: Tally) -> None:
         tally.fallbacks += scan["fallback"] is not None
         tally.remembered += scan["remembered_files"]
         tally.remembered_row_groups += scan["remembered_row_groups"]
+        tally.remembered_conjuncts += sum(c["remembered"] for c in scan["conjuncts"])
 
 
 def _short(rows: list[tuple[Any, ...]] | None) -> str:

@@ -215,7 +215,7 @@ def test_conjunct_is_exact_if_it_is_known_to_be_true_in_what_is_read(
     decision = scan.decide(UNKNOWN, remembered=[failing], known=known)
     assert decision.scan.kept.all()
     (outcome,) = decision.scan.conjuncts
-    assert (outcome.pushdown is Pushdown.EXACT, outcome.remembered) == (exact, exact)
+    assert (outcome.pushdown is Pushdown.EXACT, outcome.is_remembered) == (exact, exact)
     # of another conjunct nothing is known
     other = scan.decide(Opaque("g(c)"), UNKNOWN, remembered=[failing], known=known)
     assert other.scan.conjuncts[1].pushdown is not Pushdown.EXACT
@@ -236,9 +236,10 @@ def test_known_rows_of_untrusted_row_groups_prove_nothing() -> None:
     scan = Scan(FOUR)
     scan.records = scan.records.copy()
     scan.records[1] = 9
-    known = KnownTrue({}, {0: rows((0, 0, 40))})
-    decision = scan.decide(UNKNOWN, remembered=[rows((0, 0, 10))], known=known)
-    assert decision.scan.conjuncts[0].pushdown is not Pushdown.EXACT
+    for files in ({}, {0: np.array([False])}):
+        known = KnownTrue(files, {0: rows((0, 0, 40))})
+        decision = scan.decide(UNKNOWN, remembered=[rows((0, 0, 10))], known=known)
+        assert decision.scan.conjuncts[0].pushdown is not Pushdown.EXACT
 
 
 def test_remembered_rows_of_untrusted_row_groups_are_not_used() -> None:

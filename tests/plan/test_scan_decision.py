@@ -93,7 +93,7 @@ def test_conjunct_that_an_earlier_scan_found_true_is_exact(
     found = KnownTrue({place: np.array(flags) for place, flags in known.items()})
     after = with_known_true(before, conjuncts, segments, found)
     assert [i for i, each in enumerate(after.conjuncts) if each.pushdown == "exact"] == exact
-    assert [i for i, each in enumerate(after.conjuncts) if each.remembered] == exact
+    assert [i for i, each in enumerate(after.conjuncts) if each.is_remembered] == exact
     assert after.kept.tolist() == before.kept.tolist()
 
 

@@ -16,8 +16,8 @@ import pyarrow as pa
 from tamis.evaluation.domain.truth import TruthSet
 from tamis.reasons import Reason
 
-#: Fields whose values follow from other fields.
-_DERIVED = {"keys"}
+#: Fields whose values follow from other fields, and what earlier scans have found: nothing.
+_LEFT_OUT = {"keys", "known", "is_remembered"}
 
 
 def digest(answer: Any) -> str:
@@ -63,7 +63,7 @@ def spelled(answer: Any) -> str:
             return repr(answer)
     if is_dataclass(answer) and not isinstance(answer, type):
         # Values only: a class or a field may get another name.
-        names = [each.name for each in fields(answer) if each.name not in _DERIVED]
+        names = [each.name for each in fields(answer) if each.name not in _LEFT_OUT]
         return spelled([getattr(answer, name) for name in names])
     raise TypeError(f"no text for {type(answer)}")
 

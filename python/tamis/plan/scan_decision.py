@@ -64,13 +64,13 @@ class Outcome:
     """What was decided for one conjunct.
 
     - `pruned_files`: the number of files that this conjunct alone rules out, None if not counted.
-    - `remembered`: whether it is exact because of what earlier scans have found.
+    - `is_remembered`: whether it is exact because of what earlier scans have found.
     """
 
     pushdown: Pushdown
     reason: Reason | None
     pruned_files: int | None
-    remembered: bool = False
+    is_remembered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +152,7 @@ def with_known_true(
         return not rest.any() or bool(proven([conjunct], segments, rest))
 
     outcomes = tuple(
-        Outcome(Pushdown.EXACT, None, each.pruned_files, remembered=True)
+        Outcome(Pushdown.EXACT, None, each.pruned_files, is_remembered=True)
         if each.pushdown is not Pushdown.EXACT and ordinal in known.files and is_exact(ordinal)
         else each
         for ordinal, each in enumerate(decision.conjuncts)

@@ -233,4 +233,4 @@ def _with_row_groups(
 
 def _conjunct(outcome: Outcome) -> ConjunctAnswer:
     why = None if outcome.reason is None else reason_document(outcome.reason)
-    return ConjunctAnswer(str(outcome.pushdown), why, outcome.pruned_files, outcome.remembered)
+    return ConjunctAnswer(str(outcome.pushdown), why, outcome.pruned_files, outcome.is_remembered)
