@@ -92,6 +92,49 @@ def test_bounds_of_passing_rows_prune(spark: SparkSession, tmp_path: Path) -> No
     assert [each for each, other in zip(found, CASES, strict=True) if each != other] == []
 
 
+#: Conditions that are comparisons, a filter, and the number of files that are kept. One file has
+#: only NULL as `text`.
+COMPARISONS: list[tuple[str, str, int]] = [
+    ("text <> ''", "text <> '' AND level < 20", 2),
+    ("text <> ''", "NOT ('' = text) AND level BETWEEN 25 AND 34", 2),
+    ("text <> ''", "text IS NOT NULL AND text != '' AND level = 99", 0),
+    ("text <> ''", "text <> 'x' AND level = 99", 5),
+    ("text <> ''", "(text <> '' OR id = 3) AND level = 99", 5),
+    ("length(text) > 5", "length(text) > 5 AND level < 20", 2),
+    ("length(text) > 5", "length(text) > 6 AND level < 20", 5),
+    ("id % 10 IN (7, 17)", "id % 10 IN (17, 7) AND level >= 55", 1),
+    ("id % 10 = 7 OR id % 10 = 17", "(id % 10 = 17 OR id % 10 = 7) AND level >= 55", 1),
+    ("st.x >= 7S AND st.x <= 7S", "level = 99", 6),
+]
+
+
+def test_comparisons_are_conditions(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(spark, tmp_path / "t")
+    found = []
+    for condition, _, _ in COMPARISONS[:-1]:
+        predicates = {condition: ["level", "text"]}
+        index = tamis.index(spark, path)
+        index = index.add(predicates=predicates) if found else index.build(predicates=predicates)
+        found.append(condition)
+        assert condition not in recorded(index)  # bounds of its columns decide the condition
+    answers = [(c, sql, asked(spark, path, sql).kept_files) for c, sql, _ in COMPARISONS]
+    assert [each for each, other in zip(answers, COMPARISONS, strict=True) if each != other] == []
+
+
+def test_comparison_needs_columns(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(spark, tmp_path / "t")
+    clustered = tamis.index(spark, path).build(predicates=["level % 100 > 54"])
+    assert "IF(level % 100 > 54, id, NULL)" in recorded(clustered)
+    assert asked(spark, path, "level % 100 > 54 AND id BETWEEN 101 AND 150").kept_files == 0
+    with pytest.raises(StatisticsIndexError, match="name columns"):
+        tamis.index(spark, path).build(predicates={"level > 5": []})
+    mixed = str(tmp_path / "mixed")
+    spark.range(100).selectExpr("id * 7919 % 100 AS a").repartition(4).write.parquet(mixed)
+    for predicates in (["a > 5"], {"a > 5": []}):
+        with pytest.raises(StatisticsIndexError, match="name columns"):
+            tamis.index(spark, mixed).build(predicates=predicates)
+
+
 def recorded(index: Any) -> list[str]:
     return [each.name for each in index.describe().recorded if not each.fills_gap]
 

@@ -157,6 +157,13 @@ def test_only_row_at_an_attained_edge_is_at_that_edge() -> None:
     may_be = {group: np.array([group is Group.VALUE]) for group in Group}
     for attained, expected in ((certain, 5), (unknown, 9)):
         key = KeyOfFiles(
-            False, np.array([0]), np.array([5]), np.array([9]), attained, may_be, np.array([0])
+            False,
+            np.array([0]),
+            np.array([5]),
+            np.array([9]),
+            attained,
+            unknown,
+            may_be,
+            np.array([0]),
         )
         assert key.earliest(np.array([1]), 1) == expected

@@ -11,8 +11,9 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tamis.evaluation.domain.bounds import Bounds
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.evaluation.statistics import Passing, Recorded, Statistics
+from tamis.expr.condition_keys import condition_key
 from tamis.expr.nodes import (
     And,
     Call,
@@ -31,6 +32,10 @@ from tamis.expr.outcomes import Outcome, Outcomes
 from tamis.expr.types import BOOLEAN, DOUBLE, INTEGER
 from tamis.files.bounds import column_bounds
 from tamis.files.segments import Segment
+from tamis.plan.goals.file_keys import key_of_files, matching_files
+from tamis.plan.goals.sort_keys import KeyOfFiles, SortKey
+from tamis.plan.goals.ties import first_by_all
+from tamis.plan.goals.topk import boundary, first_files
 from tamis.plan.joins.key_ranges import key_ranges
 from tamis.plan.passing_rows import passing_segments
 from tamis.plan.scan_decision import decide
@@ -40,7 +45,9 @@ Row = dict[str, Any]
 #: Conditions that statistics of columns say nothing about; the value of each is in the row.
 FIRST = Call("Contains", (), (), BOOLEAN, key="first")
 SECOND = Opaque("second", key="second")
-OF_KEY = {"first": FIRST, "second": SECOND}
+#: A comparison: its key is computed from its form.
+NOT_FIVE = Compare(Comparison.NOT_EQUAL, A, Literal(5, INTEGER))
+OF_KEY: dict[str, Expr] = {"first": FIRST, "second": SECOND, str(condition_key(NOT_FIVE)): NOT_FIVE}
 
 
 def of_row(expr: Expr, row: Row) -> bool | None:
@@ -68,6 +75,7 @@ def of_row(expr: Expr, row: Row) -> bool | None:
             left, right = ((each != each, 0.0 if each != each else each) for each in (cell, other))
             of: dict[Comparison, Callable[[Any, Any], bool]] = {
                 Comparison.EQUAL: lambda x, y: x == y,
+                Comparison.NOT_EQUAL: lambda x, y: x != y,
                 Comparison.LESS: lambda x, y: x < y,
                 Comparison.GREATER_EQUAL: lambda x, y: x >= y,
             }
@@ -107,8 +115,11 @@ class Files(Statistics):
     def expression(self, key: Recorded) -> Bounds | None:
         if not isinstance(key, Passing) or (key.condition, key.column.path[0]) not in self.recorded:
             return None
-        condition = key.condition
-        return bounds_of(key.column, self.files, lambda row: row[condition] is True)
+        condition = OF_KEY[key.condition]
+        return bounds_of(key.column, self.files, lambda row: of_row(condition, row) is True)
+
+    def attained(self, passing: Passing) -> Flags:
+        return NO if self.expression(passing) is None else YES
 
 
 def numbers() -> st.SearchStrategy[int | None]:
@@ -126,7 +137,7 @@ def rows() -> st.SearchStrategy[Row]:
 @st.composite
 def conjuncts(draw: st.DrawFn) -> Expr:
     if draw(st.integers(0, 2)) == 0:
-        condition: Expr = draw(st.sampled_from([FIRST, SECOND]))
+        condition: Expr = draw(st.sampled_from([FIRST, SECOND, NOT_FIVE]))
         return Not(condition) if draw(st.integers(0, 4)) == 0 else condition
     column = draw(st.sampled_from([A, A, B, D]))
     value = draw(st.sampled_from([0.0, 1.5, float("nan")]) if column is D else st.integers(-1, 10))
@@ -145,7 +156,7 @@ def conjuncts(draw: st.DrawFn) -> Expr:
 @st.composite
 def questions(draw: st.DrawFn) -> tuple[Files, list[Expr]]:
     files = draw(st.lists(st.lists(rows(), max_size=5), min_size=1, max_size=5))
-    pairs = st.tuples(st.sampled_from([*OF_KEY]), st.sampled_from(["a", "b", "d"]))
+    pairs = st.tuples(st.sampled_from([*OF_KEY]), st.sampled_from(["a", "a", "b", "d"]))
     predicates = draw(st.lists(conjuncts(), min_size=1, max_size=4))
     return Files(files, draw(st.frozensets(pairs))), predicates
 
@@ -184,6 +195,94 @@ def test_key_ranges_hold_the_keys_of_passing_rows(question: tuple[Files, list[Ex
                 and (each.upper is None or key <= each.upper)  # type: ignore[operator]
                 for each in ranges
             ), (row, predicates, ranges)
+
+
+@settings(max_examples=500, deadline=None)
+@given(questions(), st.integers(1, 3), st.booleans(), st.booleans(), st.booleans())
+def test_first_rows_are_in_the_chosen_files(
+    question: tuple[Files, list[Expr]], limit: int, descending: bool, nulls_first: bool, only: bool
+) -> None:
+    files, predicates = question
+    segments = [Segment(slice(0, len(files.files)), files)]
+    kept, key = np.ones(len(files.files), np.bool_), SortKey(A, descending, nulls_first, only)
+    of_files = key_of_files(key, predicates, passing_segments(predicates, segments), kept)
+    if of_files is None:
+        return
+    matching = matching_files(key, of_files, predicates, segments, kept)
+    records = np.array([len(rows) for rows in files.files], np.int64)
+    position = boundary(limit, key, of_files, matching, records)
+    if position is None:
+        return
+
+    def place(row: Row) -> tuple[bool, int]:
+        value = row["a"]
+        if value is None:
+            return (not nulls_first, 0)
+        return (nulls_first, -value if descending else value)
+
+    chosen = first_files(key, of_files, position, kept)
+    found = [sorted(map(place, passing(rows, predicates))) for rows in files.files]
+    of_all = sorted(each for places in found for each in places)
+    of_chosen = sorted(
+        each for places, one in zip(found, chosen, strict=True) if one for each in places
+    )
+    assert len(of_all) >= limit
+    assert of_chosen[:limit] == of_all[:limit], (files, predicates)
+    if not only:  # another key may choose any of the rows with equal keys
+        last = of_all[limit - 1]
+        assert [p for p in of_chosen if p <= last] == [p for p in of_all if p <= last]
+
+
+#: The first key of the rows of each file, which pass `first` unless it is negative, and the files
+#: that are needed for ORDER BY a LIMIT 2 under `first` and other conjuncts.
+SPREAD = [[1, 8, -3], [2, 9, -1], [5, 7, -2], [-0, 6]]
+OTHERS: list[tuple[list[Expr], list[int] | None]] = [
+    ([], [0, 1]),
+    ([Not(IsNull(A))], [0, 1]),
+    ([NOT_FIVE], [0, 1]),
+    # the rows at 1 and 2 do not pass
+    ([Compare(Comparison.GREATER_EQUAL, A, Literal(3, INTEGER))], [0, 1, 2, 3]),
+    # nothing is known of other columns of the rows at 1 and 2
+    ([SECOND], None),
+    ([Compare(Comparison.EQUAL, B, Literal(0, INTEGER))], [0, 1]),
+    ([Compare(Comparison.EQUAL, D, Literal(0.0, DOUBLE))], None),
+]
+
+
+def test_one_row_of_a_file_passes() -> None:
+    data = [[row(value > 0, abs(value)) for value in values] for values in SPREAD]
+    files = Files(data, frozenset({("first", "a")}))
+    for others, expected in OTHERS:
+        predicates = [FIRST, *others]
+        segments = [Segment(slice(0, len(data)), files)]
+        kept, key = np.ones(len(data), np.bool_), SortKey(A, False, True, False)
+        of_files = key_of_files(key, predicates, passing_segments(predicates, segments), kept)
+        assert of_files is not None
+        matching, records = np.zeros(len(data), np.bool_), np.array([len(each) for each in data])
+        position = boundary(2, key, of_files, matching, records)
+        found = None
+        if position is not None:
+            found = np.flatnonzero(first_files(key, of_files, position, kept)).tolist()
+        assert found == expected, others
+
+
+def test_row_at_the_near_edge_of_a_later_key_may_not_be_among_the_ties() -> None:
+    """ORDER BY b, a LIMIT 2: the rows with a = 1 pass, but have b = 1."""
+    ties = [row(True, 9), row(True, 9)]
+    others = [row(True, 10), row(True, 1) | {"b": 1}, row(False, 0)]
+    files = Files([ties, others, others], frozenset({("first", "a")}))
+    segments, kept = [Segment(slice(0, 3), files)], np.ones(3, np.bool_)
+    passing = passing_segments([FIRST], segments)
+
+    def key_of(key: SortKey, some: Flags) -> KeyOfFiles | None:
+        return key_of_files(key, [FIRST], passing, some)
+
+    keys = [SortKey(B, False, True, False), SortKey(A, False, True, True)]
+    first = key_of(keys[0], kept)
+    assert first is not None
+    matching, records = np.array([True, False, False]), np.array([2, 3, 3])
+    found = first_by_all(2, keys, key_of, first, matching, records, kept)
+    assert found is None or found.files[0]
 
 
 def row(first: bool | None, a: int | None, **more: Any) -> Row:

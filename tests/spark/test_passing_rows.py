@@ -65,6 +65,54 @@ def test_files_that_hold_passing_rows(
     assert opened(spark, query) == files
 
 
+PHRASES = [
+    "id",
+    # every file has '' and phrases from the whole alphabet
+    "IF(id % 20 < 3, concat(char(97 + (id DIV 100 * 3 + id) % 26), id), IF(id % 20 = 4, NULL, ''))"
+    " AS phrase",
+    "CAST(id % 7 AS INT) AS n",
+    "CAST(id DIV 400 AS INT) AS half",
+]
+
+
+@pytest.fixture
+def phrases(spark: SparkSession, tmp_path: Path) -> str:
+    path = str(tmp_path / "phrases")
+    frame = spark.range(800).selectExpr(*PHRASES).repartitionByRange(FILES, "id")
+    frame.write.parquet(path)
+    spark.read.parquet(path).createOrReplaceTempView("phrases")
+    tamis.index(spark, path).build(predicates={"phrase <> ''": ["phrase", "n"]})
+    return path
+
+
+SOME = "phrase <> ''"
+
+
+@pytest.mark.parametrize(
+    ("query", "files"),
+    [
+        (f"WHERE {SOME} ORDER BY phrase LIMIT 2", [2]),
+        (f"WHERE {SOME} ORDER BY phrase DESC LIMIT 2", [2]),
+        (f"WHERE {SOME} ORDER BY phrase LIMIT 1 OFFSET 1", [2]),
+        (f"WHERE {SOME} ORDER BY phrase, id LIMIT 2", [2]),
+        (
+            f"WHERE {SOME} AND phrase IS NOT NULL AND length(phrase) > 1 ORDER BY phrase LIMIT 1",
+            [1],
+        ),
+        # nothing is known about the rows with the least phrases
+        (f"WHERE {SOME} AND n = 3 ORDER BY phrase LIMIT 2", [8]),
+        (f"WHERE {SOME} AND phrase LIKE '%9' ORDER BY phrase LIMIT 2", [8]),
+        ("WHERE phrase <> 'x' ORDER BY phrase LIMIT 2", [8]),
+        (f"WHERE {SOME} AND half = 1 ORDER BY phrase LIMIT 2", [2]),
+        (f"WHERE {SOME} OR n = 8 ORDER BY phrase LIMIT 2", [8]),
+    ],
+)
+def test_least_passing_values_choose_the_files(
+    spark: SparkSession, phrases: str, query: str, files: list[int]
+) -> None:
+    assert opened(spark, f"SELECT phrase FROM phrases {query}") == files
+
+
 @pytest.mark.parametrize("ansi", ["true", "false"])
 @pytest.mark.parametrize("order", ["day DESC, id", "day, id", "day DESC NULLS FIRST, id"])
 def test_top_k_under_a_condition_has_the_same_rows(

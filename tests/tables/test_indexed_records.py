@@ -6,7 +6,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+from tamis.evaluation.domain.bounds import YES, Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNKNOWN
+from tamis.evaluation.statistics import Passing, Statistics
 from tamis.expr.nodes import Column
 from tamis.expr.types import LONG
 from tamis.files.table import ArrowStatistics
@@ -71,3 +73,25 @@ def test_what_is_known_together(
         assert (int(bounds.lower[0]), int(bounds.upper[0])) == edges  # type: ignore[index]
     assert np.broadcast_to(certain.nulls, 1)[0] == nulls
     assert bool(np.broadcast_to(certain.attained, 1)[0]) == attained
+
+
+class _Attained(Statistics):
+    """Statistics in which the bounds of the rows that pass any condition are values of rows."""
+
+    num_containers = 3  # type: ignore[assignment]
+
+    def bounds(self, column: Column) -> Bounds:
+        return Bounds.unknown(column.type)
+
+    def attained(self, passing: Passing) -> Flags:
+        return YES
+
+
+def test_bounds_of_passing_rows_are_not_attained_after_a_deletion() -> None:
+    """The deleted row may be the one at the edge."""
+    whole = np.array([True, False, True])
+    both = IndexedRecords(_Attained(), _Attained(), whole)
+    passing = Passing("condition", C)
+    assert both.attained(passing).tolist() == [True, False, True]
+    assert both.slice(1, 3).attained(passing).tolist() == [False, True]
+    assert both.take(np.array([2, 1])).attained(passing).tolist() == [True, False]

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.evaluation.domain.bounds import Bounds, Edge, Flags
+from tamis.evaluation.domain.bounds import NO, Bounds, Edge, Flags
 from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
@@ -169,6 +169,12 @@ class Statistics(ABC):
         """Return the exact facts about a column."""
         return UNCERTAIN
 
+    def attained(self, passing: Passing) -> Flags:
+        """Return True where the known edges of the bounds of `passing` are values of rows that
+        pass the condition.
+        """
+        return NO
+
     def empty(self) -> Flags | None:
         """Return True where a container is known to be empty; None if that is known for none."""
         return None
@@ -212,6 +218,10 @@ class BlockStatistics(Statistics):
     def certain(self, column: Column) -> Certain:
         return self.whole.certain(column).slice(self.start, self.stop)
 
+    def attained(self, passing: Passing) -> Flags:
+        flags = self.whole.attained(passing)
+        return flags if len(flags) == 1 else flags[self.start : self.stop]
+
     def empty(self) -> Flags | None:
         empty = self.whole.empty()
         return empty if empty is None or len(empty) == 1 else empty[self.start : self.stop]
@@ -251,6 +261,10 @@ class SelectedStatistics(Statistics):
 
     def certain(self, column: Column) -> Certain:
         return self.whole.certain(column).take(self.ordinals)
+
+    def attained(self, passing: Passing) -> Flags:
+        flags = self.whole.attained(passing)
+        return flags if len(flags) == 1 else flags[self.ordinals]
 
     def empty(self) -> Flags | None:
         empty = self.whole.empty()

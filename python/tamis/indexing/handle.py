@@ -100,10 +100,10 @@ class Index(IndexChanges):
                 some of them, or filter by them. Nothing is recorded of a file with more than 1000
                 combinations of their values.
             predicates: SQL of conditions to evaluate for each row: whether no row, some rows or all
-                rows of a file satisfy them. For conditions of one call, such as LIKE and RLIKE. For
-                a comparison, record the compared expression. Of the rows that pass, the bounds of
-                some columns are recorded: for a list, of the columns by which the table is
-                clustered; for a mapping, of the columns that it names.
+                rows of a file satisfy them. For conditions of one call, such as LIKE and RLIKE. Of
+                the rows that pass, the bounds of some columns are recorded: for a list, of the
+                columns by which the table is clustered; for a mapping, of the columns that it
+                names. Of a comparison, such as phrase <> '', nothing else is recorded.
             sorted_by: Columns by which the rows inside each file may be sorted, such as
                 ["day", "id DESC"], or a list of such lists. Spark reads these columns and compares
                 each row with the one before it. Joins and windows over sorted files then need no
@@ -119,7 +119,7 @@ class Index(IndexChanges):
         _require_library(spec)
         listing = self._list()
         reader = self._reader_of(listing)
-        reader.require_predicates([*(predicates or ())])
+        spec = reader.without_comparisons(spec, predicates or ())
         selected = reader.narrowed(selected, spec)
         self._build(listing, selected, spec, conditions=_unlimited(predicates))
         return self
@@ -163,7 +163,7 @@ class Index(IndexChanges):
         )
         _require_library(more)
         if predicates:
-            self._reader_of(self._list()).require_predicates([*predicates])
+            more = self._reader_of(self._list()).without_comparisons(more, predicates)
         for _ in range(ATTEMPTS):
             if self._try_to_add(selected, more, fill_gaps, _unlimited(predicates)):
                 return self

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 
@@ -24,10 +25,21 @@ from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.interpreter import truth
 from tamis.evaluation.statistics import LimitedStatistics, Passing, Statistics
 from tamis.evaluation.udf.declared_calls import relies_on_declaration
-from tamis.expr.nodes import And, Call, Column, Evaluated, Expr, Opaque, Subdivided, walk
+from tamis.expr.condition_keys import condition_key
+from tamis.expr.nodes import And, Column, Evaluated, Expr, Subdivided, walk
+from tamis.expr.rewrites import without_outcomes
 from tamis.files.segments import Segment
 
-__all__ = ["PassingStatistics", "passing_segments", "rule_out_by_passing_rows"]
+__all__ = [
+    "PassingStatistics",
+    "conditions_of",
+    "passing_columns",
+    "passing_segments",
+    "rule_out_by_passing_rows",
+]
+
+#: The most conditions of a scan that are looked up.
+_MOST: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +72,7 @@ def passing_segments(conjuncts: Sequence[Expr], segments: Sequence[Segment]) -> 
 
     Counts are still those of all rows. So callers count rows only in files in which all rows pass.
     """
-    conditions = tuple(dict.fromkeys(_conditions(conjuncts)))
+    conditions = conditions_of(conjuncts)
     if not conditions:
         return list(segments)
     return [
@@ -68,45 +80,64 @@ def passing_segments(conjuncts: Sequence[Expr], segments: Sequence[Segment]) -> 
     ]
 
 
-def rule_out_by_passing_rows(
-    survivors: Flags, statistics: Statistics, conjuncts: Sequence[Expr]
-) -> None:
-    """Clear the flags of the containers in which no row that passes a condition passes the rest."""
-    conditions = tuple(dict.fromkeys(_conditions(conjuncts)))
-    if not conditions or not survivors.any():
-        return
-    columns = {
+def passing_columns(conjuncts: Sequence[Expr]) -> tuple[Passing, ...]:
+    """Return what may be known of the rows that pass the conjuncts: a column under a condition."""
+    conditions = conditions_of(conjuncts)[:_MOST]
+    columns = dict.fromkeys(
         Column(node.path, node.type)
         for conjunct in conjuncts
         for node in walk(conjunct)
         if isinstance(node, Column)
-    }
+    )
+    return tuple(Passing(condition, column) for condition in conditions for column in columns)
+
+
+def rule_out_by_passing_rows(
+    survivors: Flags,
+    statistics: Statistics,
+    conjuncts: Sequence[Expr],
+    passing: Sequence[Passing],
+) -> None:
+    """Clear the flags of the containers in which no row that passes a condition passes the rest.
+
+    Args:
+        survivors: The flags.
+        statistics: The statistics of the containers.
+        conjuncts: What is true for each row of the scan.
+        passing: What `passing_columns` returns for them.
+    """
+    if not passing or not survivors.any():
+        return
     known = tuple(
-        condition
-        for condition in conditions
-        if any(statistics.expression(Passing(condition, each)) is not None for each in columns)
+        dict.fromkeys(each.condition for each in passing if statistics.expression(each) is not None)
     )
     if not known:
         return
     left = np.flatnonzero(survivors)
-    passing = PassingStatistics(statistics.take(left), known)
+    limited = PassingStatistics(statistics.take(left), known)
     alive = np.ones(len(left), np.bool_)
     for conjunct in conjuncts:
         # A row that the scan returns passes the conditions, and the conjunct is true for it. Where
         # no row that passes the conditions makes the conjunct true, the scan returns no row.
-        alive &= truth(conjunct, passing).can_be_true
+        alive &= truth(conjunct, limited).can_be_true
         if not alive.any():
             break
     survivors[left[~alive]] = False
 
 
+def conditions_of(conjuncts: Iterable[Expr]) -> tuple[str, ...]:
+    """Return the keys of what is true for every row that passes all of the conjuncts."""
+    return tuple(dict.fromkeys(_conditions(conjuncts)))
+
+
 def _conditions(conjuncts: Iterable[Expr]) -> Iterator[str]:
-    """Yield the keys of what is true for every row that passes all of the conjuncts."""
     for conjunct in conjuncts:
         match conjunct:
             case And(parts=parts):
                 yield from _conditions(parts)
             case Subdivided(predicate=predicate) | Evaluated(predicate=predicate):
                 yield from _conditions([predicate])
-            case Call(key=str(key)) | Opaque(key=str(key)) if not relies_on_declaration(conjunct):
-                yield key
+            case _ if not relies_on_declaration(conjunct):
+                key = condition_key(without_outcomes(conjunct))
+                if key is not None:
+                    yield key

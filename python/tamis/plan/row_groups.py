@@ -39,7 +39,7 @@ from tamis.classification.pushdown import Pushdown
 from tamis.evaluation.domain.bounds import YES, Bounds, Flags
 from tamis.evaluation.domain.intersection import contradict
 from tamis.evaluation.interpreter import truth
-from tamis.evaluation.nodes.ranges import is_long, narrowed_conjuncts
+from tamis.evaluation.nodes.ranges import is_long
 from tamis.evaluation.statistics import Statistics, Subject
 from tamis.expr.nodes import Call, Column, Expr, Opaque, columns_of, walk
 from tamis.expr.sql import to_sql
@@ -157,7 +157,7 @@ def decide_row_groups(
     order = None
     for batch in grouped:
         if order is None:
-            order = Order(narrowed_conjuncts([*remaining, *consequences]))
+            order = Order([*remaining, *consequences])
         progress.take(_decided(remaining, order, batch, remembered))
         if not progress.is_worth_it:
             break

@@ -32,7 +32,7 @@ from tamis.files.segments import BLOCK, Segment
 from tamis.plan.cost import container_cost
 from tamis.plan.group_pruning import all_true_in_groups, rule_out_by_groups
 from tamis.plan.known_true import NOTHING, KnownTrue
-from tamis.plan.passing_rows import rule_out_by_passing_rows
+from tamis.plan.passing_rows import passing_columns, rule_out_by_passing_rows
 from tamis.plan.reader_losses import loss_of, loss_reason
 from tamis.reasons import Reason, reason
 
@@ -170,7 +170,7 @@ def kept_files(
     """Return one flag per file, set if a scan needs the file: `decide` without the outcomes."""
     kept = np.ones(files, np.bool_) if among is None else among.copy()
     # Together, conjuncts rule out more than one by one: x < 5 AND x > 10 rules out every file.
-    order = Order(narrowed_conjuncts([*conjuncts, *consequences]))
+    order = Order([*conjuncts, *consequences])
     for segment in segments:
         # A file in two segments is kept only if both keep it. What either of them proves is true.
         narrow(kept, segment, order)
@@ -178,10 +178,16 @@ def kept_files(
 
 
 class Order:
-    """Conjuncts in the order of evaluation, which adapts after every block."""
+    """Conjuncts in the order of evaluation, which adapts after every block.
+
+    - `forms`: what is evaluated, with the ranges of each column as one.
+    - `passing`: what may be known of the rows that pass, see plan.passing_rows.
+    """
 
     def __init__(self, conjuncts: Sequence[Expr]) -> None:
-        self.forms = (*subdivided_conjuncts(conjuncts), *evaluated_together(conjuncts))
+        narrowed_ones = narrowed_conjuncts(conjuncts)
+        self.forms = (*subdivided_conjuncts(narrowed_ones), *evaluated_together(narrowed_ones))
+        self.passing = passing_columns(conjuncts)
         self._costs = [(form, container_cost(form)) for form in self.forms]
         self._evaluated = dict.fromkeys(range(len(self.forms)), 0)
         self._passed = dict.fromkeys(range(len(self.forms)), 0)
@@ -264,7 +270,7 @@ def rule_out(survivors: Flags, statistics: Statistics, order: Order) -> None:
             order.saw(ordinal, evaluated, left)
         if left:
             rule_out_by_groups(mask, block, order.forms)
-            rule_out_by_passing_rows(mask, block, order.forms)
+            rule_out_by_passing_rows(mask, block, order.forms, order.passing)
 
 
 def proven(conjuncts: Sequence[Expr], segments: Sequence[Segment], kept: Flags) -> frozenset[int]:
@@ -337,7 +343,7 @@ def _pruned(conjunct: Expr, segments: Sequence[Segment], files: int) -> int:
     """Return the number of files that the conjunct alone rules out, including empty ones."""
     kept = np.ones(files, np.bool_)
     for segment in segments:
-        narrow(kept, segment, Order(narrowed_conjuncts([conjunct])))
+        narrow(kept, segment, Order([conjunct]))
     return int(files - np.count_nonzero(kept))
 
 

@@ -18,7 +18,6 @@ import pyarrow as pa
 
 from tamis.evaluation import ALL, verdicts
 from tamis.evaluation.domain.bounds import Flags
-from tamis.evaluation.nodes.ranges import narrowed_conjuncts
 from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import simplify
 from tamis.plan.scan_decision import Order, narrow, rule_out
@@ -98,7 +97,7 @@ class Snapshot:
         return {file.path: place for place, file in enumerate(self.files)}
 
     def _surviving(self, filters: Sequence[Expr], whole_files: bool) -> list[Part]:
-        order = Order(narrowed_conjuncts(filters))
+        order = Order(filters)
         kept = np.ones(len(self.files), np.bool_)
         for segment in self.statistics.segments:
             narrow(kept, segment, order)

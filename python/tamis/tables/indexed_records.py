@@ -22,7 +22,7 @@ import numpy.typing as npt
 from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNKNOWN, Certain
 from tamis.evaluation.domain.intersection import contradict, intersect
-from tamis.evaluation.statistics import Grouped, Members, Recorded, Statistics, Subject
+from tamis.evaluation.statistics import Grouped, Members, Passing, Recorded, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.tables.recorded import RecordedFiles
 from tamis.tables.scan_input import Part
@@ -80,6 +80,9 @@ class IndexedRecords(Statistics):
         # has attained both of its edges, no bounds of the same rows are tighter.
         attained = (ours & theirs) | (ours & _has_edges(one)) | (theirs & _has_edges(other))
         return Certain(nulls, attained & ~contradict(one, other))
+
+    def attained(self, passing: Passing) -> Flags:
+        return self.indexed.attained(passing) & self.is_whole
 
     def empty(self) -> Flags | None:
         recorded, indexed = self.recorded.empty(), self.indexed.empty()

@@ -8,9 +8,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.evaluation.domain.bounds import Bounds, Flags
+from tamis.evaluation.domain.bounds import NO, Bounds, Flags
 from tamis.evaluation.domain.exact_counts import ATTAINED, UNCERTAIN, Certain
-from tamis.evaluation.statistics import Grouped, Members, Recorded, Statistics, Subject
+from tamis.evaluation.statistics import Grouped, Members, Passing, Recorded, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.files.bounds import constant_bounds
@@ -111,6 +111,11 @@ class FileStatistics(Statistics):
         if self.partitions.names(column) is not None:
             return ATTAINED  # every row has the value of its directory
         return UNCERTAIN if self.columns is None else self.columns.certain(column)
+
+    def attained(self, passing: Passing) -> Flags:
+        if self.columns is None or self.is_shadowed:
+            return NO
+        return self.columns.attained(passing)
 
     def empty(self) -> Flags | None:
         return None if self.columns is None else self.columns.empty()

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -25,9 +26,9 @@ from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.executor.executor_job import SMALLEST
 from tamis.indexing.format.distinct_sketches import missing_library
-from tamis.indexing.format.entries import Entry, entries_of
+from tamis.indexing.format.entries import Entry, entries_of, has_no_key
 from tamis.indexing.format.entry_statistics import Recorded, RowStatistics, timed
-from tamis.indexing.format.recording_spec import RecordingSpec, passing_sql, union_of
+from tamis.indexing.format.recording_spec import Predicates, RecordingSpec, passing_sql, union_of
 from tamis.indexing.format.table_schema import Schema
 from tamis.indexing.read.field_ids import ids_in
 from tamis.indexing.read.reader_options import ICEBERG, Reading, refusal
@@ -58,6 +59,18 @@ _OF_TEXT: Final = (
     "reads 10:30 as a time of today), so it cannot be recorded: set the option timestampFormat of "
     "the reader, and do not use the time parser policy LEGACY, or leave it out"
 )
+
+
+def _without_columns(sql: str) -> StatisticsIndexError:
+    why = (
+        f"{sql} is a comparison, which bounds of its columns decide, and the table is not "
+        "clustered by any column"
+    )
+    return StatisticsIndexError(
+        f"predicates: {why}: name columns whose bounds are to be recorded in the rows that pass, "
+        f"predicates={{{sql!r}: [...]}}, or record the compared expression",
+        shell=f"--predicate: {why}: record the compared expression",
+    )
 
 
 class TableReader:
@@ -257,15 +270,32 @@ class TableReader:
             return None
         return entry.key
 
-    def require_predicates(self, predicates: Sequence[str]) -> None:
-        """Raise StatisticsIndexError for one that is not a condition or cannot be analyzed."""
+    def without_comparisons(self, spec: RecordingSpec, predicates: Predicates) -> RecordingSpec:
+        """Return a request without the conditions that are comparisons.
+
+        Bounds of their columns decide them, so only bounds of the rows that pass are recorded.
+
+        Raises:
+            StatisticsIndexError: A predicate is not a condition, or cannot be analyzed, or is a
+                comparison whose rows have nothing to be recorded.
+        """
+        expressions = dict(spec.expressions)
         for sql in predicates:
-            found = self._parse(sql, self._schema.json)["type"]
+            parsed = self._parse(sql, self._schema.json)
+            found = parsed["type"]
             if found not in (None, "boolean"):
                 raise StatisticsIndexError(
                     f"predicates: {sql} has type {found}: pass a condition, or record the value "
                     "with expressions="
                 )
+            if parsed["refusal"] is not None or not has_no_key(decode(parsed["document"])):
+                continue
+            if isinstance(predicates, Mapping) and not predicates[sql]:
+                raise _without_columns(sql)
+            kinds = tuple(kind for kind in expressions.pop(sql, ()) if kind != "bounds")
+            if kinds:
+                expressions[sql] = kinds
+        return msgspec.structs.replace(spec, expressions=expressions)
 
     def with_clustered(
         self,
@@ -283,9 +313,14 @@ class TableReader:
             leaves: The described columns.
         """
         clustered = clustered_columns(files, leaves)
-        wanted = [passing_sql(sql, path) for sql in conditions for path in clustered]
-        # some columns cannot be part of an expression, such as CHAR
-        usable = [sql for sql in wanted if self.expression_key(sql) is not None]
+        usable: list[str] = []
+        for condition in conditions:
+            wanted = [passing_sql(condition, path) for path in clustered]
+            # some columns cannot be part of an expression, such as CHAR
+            found = [sql for sql in wanted if self.expression_key(sql) is not None]
+            if not found and condition not in spec.expressions:
+                raise _without_columns(condition)
+            usable += found
         more = RecordingSpec(expressions=dict.fromkeys(usable, ("bounds",)))
         return union_of(spec, more)
 

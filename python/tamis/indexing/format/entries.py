@@ -13,6 +13,7 @@ import msgspec
 from tamis.errors import StatisticsIndexError
 from tamis.evaluation.domain.registers import sketch_kind
 from tamis.evaluation.pairs.relations import pair_of
+from tamis.expr.condition_keys import condition_key, is_comparison
 from tamis.expr.nodes import Call, Column, Expr, Literal, Opaque, columns_of
 from tamis.expr.rewrites import simplify
 from tamis.expr.sql import identifier
@@ -24,7 +25,7 @@ from tamis.indexing.format.row_orders import SortColumn, order_key, order_name
 from tamis.indexing.format.table_schema import Schema, columns_at, guards_of
 from tamis.wire.catalyst import decode
 
-__all__ = ["Entry", "Parse", "column_entry", "entries_of", "microseconds_sql"]
+__all__ = ["Entry", "Parse", "column_entry", "entries_of", "has_no_key", "microseconds_sql"]
 
 
 class Entry(msgspec.Struct, frozen=True):
@@ -249,12 +250,22 @@ def _passing_of(expr: Expr) -> tuple[str, tuple[str, ...]] | None:
     match expr:
         # A condition that is false or NULL gives NULL, so that the other values are those of the
         # rows for which it is true.
-        case Call(
-            name="If",
-            arguments=(Call(key=str(key)) | Opaque(key=str(key)), Column() as column, second),
-        ) if second == Literal(None, column.type) and expr.type == column.type:
-            return key, column.path
+        case Call(name="If", arguments=(condition, Column() as column, second)) if (
+            second == Literal(None, column.type) and expr.type == column.type
+        ):
+            key = condition_key(simplify(condition))
+            return None if key is None else (key, column.path)
     return None
+
+
+def has_no_key(condition: Expr) -> bool:
+    """Return whether a condition cannot be recorded itself, but bounds of the rows that pass can.
+
+    These are comparisons with constants, whose columns have bounds, and what NOT and OR make of
+    conditions.
+    """
+    plain = simplify(condition)
+    return pair_of(plain) is None and is_comparison(plain) and condition_key(plain) is not None
 
 
 def _key_of(expr: Expr, document: str | None) -> str | None:

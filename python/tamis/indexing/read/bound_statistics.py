@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.evaluation.domain.bounds import Bounds, Flags
+from tamis.evaluation.domain.bounds import NO, Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
-from tamis.evaluation.statistics import Grouped, Members, Recorded, Statistics, Subject
+from tamis.evaluation.statistics import Grouped, Members, Passing, Recorded, Statistics, Subject
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.indexing.problems import IndexUnusable
@@ -54,6 +54,9 @@ class BoundStatistics(Statistics):
     def certain(self, column: Column) -> Certain:
         known = self._in_index(column)
         return UNCERTAIN if known is None else self.index.certain(known)
+
+    def attained(self, passing: Passing) -> Flags:
+        return self.index.attained(passing) if self._computes_the_same(passing) else NO
 
     def expression(self, key: Recorded) -> Bounds | None:
         return self.index.expression(key) if self._computes_the_same(key) else None

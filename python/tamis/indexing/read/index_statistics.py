@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.evaluation.domain.bounds import Bounds, Flags
+from tamis.evaluation.domain.bounds import NO, Bounds, Flags
 from tamis.evaluation.domain.exact_counts import UNCERTAIN, Certain
 from tamis.evaluation.domain.intersection import intersect
 from tamis.evaluation.domain.order import with_keys
@@ -95,6 +95,7 @@ class IndexStatistics(Statistics):
         self._relations: dict[Relation, Bounds | None] = {}
         self._members: dict[Subject, Members | None] = {}
         self._certain: dict[Column, Certain | None] = {}
+        self._attained: dict[str, Flags | None] = {}
         self._groups: dict[int, Groups | None] = {}
         self._lock = threading.Lock()
         self._unusable = unusable  # why the recording is missing although there should be one
@@ -182,6 +183,14 @@ class IndexStatistics(Statistics):
             return UNCERTAIN  # Spark converts other types, so their values are not certain
         result = self._once(self._certain, column, lambda: self._load_certain(entry, column.type))
         return result or UNCERTAIN
+
+    def attained(self, passing: Passing) -> Flags:
+        recordings = self._recordings
+        key = None if recordings is None else recordings.key_of(passing)
+        if recordings is None or key is None:
+            return NO
+        result = self._once(self._attained, key, lambda: recordings.attained(key))
+        return NO if result is None else result
 
     def grouped(self) -> tuple[Grouped, ...]:
         return self.grouped_as(lambda column: column, lambda _: True)

@@ -25,6 +25,7 @@ from tamis.evaluation.statistics import Members, Passing, Recorded, Relation, St
 from tamis.expr.types import DataType
 from tamis.files.bounds import column_bounds
 from tamis.files.columns import count_array, plain
+from tamis.files.exact_counts import certain_columns
 from tamis.indexing.format import distinct_sketches, row_statistics
 from tamis.indexing.format.aggregate_sql import AGGREGATES
 from tamis.indexing.format.blooms import BloomMembers
@@ -196,6 +197,13 @@ class Recordings:
         return self._cache.bounds(
             f"{part}expression {key}", data_type, len(self._num_records), make
         )
+
+    def attained(self, key: str) -> Flags | None:
+        """Return where the edges of an expression are values of rows; None: that is not known."""
+        data_type, columns = self.type_of(key), self.columns(key)
+        if data_type is None or columns is None:
+            return None
+        return certain_columns(data_type, columns, count_array(self._num_records)).attained
 
     def relation(self, relation: Relation, statistics: Statistics) -> Bounds | None:
         """Return what is recorded of a relation; None if nothing is.

@@ -20,7 +20,6 @@ from typing import Final
 import numpy as np
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
-from tamis.evaluation.nodes.ranges import narrowed_conjuncts
 from tamis.evaluation.statistics import LimitedStatistics, Members, Recorded, Subject
 from tamis.expr.nodes import Expr
 from tamis.expr.rewrites import without_outcomes
@@ -75,7 +74,7 @@ def _ruled_out(
     conjunct: Expr, segments: Sequence[Segment], files: int, kinds: frozenset[str]
 ) -> Flags:
     kept = np.ones(files, np.bool_)
-    order = Order(narrowed_conjuncts([conjunct]))
+    order = Order([conjunct])
     for each in segments:
         narrow(kept, Segment(each.ordinals, _Only(each.statistics, kinds)), order)
     return ~kept

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from tamis.evaluation.domain.bounds import Flags
-from tamis.evaluation.nodes.ranges import narrowed_conjuncts
 from tamis.expr.nodes import Expr
 from tamis.files.segments import Segment
 from tamis.plan.detail.kinds import deciding_kinds
@@ -56,13 +55,13 @@ def effects(conjuncts: Sequence[Expr], segments: Sequence[Segment], files: int) 
     for number, conjunct in enumerate(conjuncts):
         alone = np.ones(files, np.bool_)
         for segment in segments:
-            narrow(alone, segment, Order(narrowed_conjuncts([conjunct])))
+            narrow(alone, segment, Order([conjunct]))
         added = None
         if number < MOST_TOGETHER:
             before = left.copy()
             # Evaluated together: x < 5 AND x > 10 rules out every file, though neither does alone.
             for segment in segments:
-                narrow(left, segment, Order(narrowed_conjuncts(conjuncts[: number + 1])))
+                narrow(left, segment, Order(conjuncts[: number + 1]))
             added = before & ~left
         result.append(Effect(~alone, added, deciding_kinds(conjunct, segments, ~alone)))
     return result

@@ -20,6 +20,7 @@ from tamis.expr.types import CALENDAR_INTERVAL, DataType
 from tamis.files.segments import Segment
 from tamis.plan.goals.aggregate_functions import Function
 from tamis.plan.goals.contributions import is_attained
+from tamis.plan.goals.first_passing import passes_first
 from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, Numbers, Ordinals, SortKey, joined
 from tamis.plan.known_true import NOTHING, KnownTrue
@@ -53,7 +54,12 @@ def key_of_files(
         part = _part(key.descending, ordinals, bounds, nulls, excluded)
         if isinstance(key.expr, Column):
             nearest = Function.MAX if key.descending else Function.MIN
-            part = replace(part, attained=is_attained(nearest, chosen, key.expr, len(ordinals)))
+            passes = passes_first(key.expr, key.descending, conjuncts, chosen, bounds)
+            part = replace(
+                part,
+                attained=is_attained(nearest, chosen, key.expr, len(ordinals)) | passes,
+                passes=passes & part.may_be[Group.VALUE],
+            )
         parts.append(part)
         any_known |= not (bounds.lower is bounds.upper is None and is_always(bounds.can_be_null))
     if not any_known:
@@ -138,6 +144,7 @@ def _part(
         upper if descending else lower,
         lower if descending else upper,
         np.zeros(count, np.bool_),
+        np.zeros(count, np.bool_),
         may_be,
         np.where(np.broadcast_to(bounds.can_be_null, count), nulls, 0),
     )
@@ -172,6 +179,7 @@ def _joined(parts: Sequence[KeyOfFiles]) -> KeyOfFiles:
         each(lambda part: part.near),
         each(lambda part: part.far),
         each(lambda part: part.attained),
+        each(lambda part: part.passes),
         {group: np.concatenate([part.may_be[group] for part in parts]) for group in Group},
         each(lambda part: part.nulls),
     )

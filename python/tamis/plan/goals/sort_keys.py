@@ -65,6 +65,7 @@ class KeyOfFiles:
     - `ordinals`: the ordinal of the file in the scan. No file occurs twice.
     - `near`, `far`: the edges. A null in an Arrow edge means not known; numpy edges are all known.
     - `attained`: whether the near edge is for certain the key of some row.
+    - `passes`: whether it is for certain the key of some row that passes the filters.
     - `may_be`: for each group, whether a row that passes the filters may be in it.
     - `nulls`: the number of rows with NULL, whether they pass or not, -1 where not known.
     """
@@ -74,6 +75,7 @@ class KeyOfFiles:
     near: Edge
     far: Edge
     attained: Flags
+    passes: Flags
     may_be: dict[Group, Flags]
     nulls: Numbers
 

@@ -19,7 +19,7 @@ f4                       5      w .. x    30 .. 40  may hold a w: stays
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +81,8 @@ def first_by_all(
     second = key_of(keys[1], tied) if tied.sum() > 1 and missing > 0 and counted.any() else None
     if second is None:
         return FirstFiles(files, position)
+    # one row that passes and is at the near edge of the second key need not be at B
+    second = replace(second, passes=np.zeros(len(second.ordinals), np.bool_))
     later = first_by_all(missing, keys[1:], key_of, second, counted, num_records, tied)
     if later is None:
         return FirstFiles(files, position)

@@ -6,12 +6,14 @@ certain at or before B. Then the n-th row is at or before B, whatever the other 
 all of whose rows are strictly after B holds none of the first n rows. Rows at B itself are ties:
 later keys decide between them, so their files stay. The n rows are counted as follows:
 
-- Only fully matching files (plan.goals.fully_matching) whose number of rows is known count: all of
+- Fully matching files (plan.goals.fully_matching) count if their number of rows is known: all of
   their rows pass. If a filter on the key lets no NULL pass, a file may match except for its NULLs.
   Then the NULLs do not count, and their number has to be known.
-- Each ordinary value of such a file is at or before the far edge. One of them is at the near edge
-  if that edge is known to be a value of the file. This helps if all files overlap, because a few of
-  them have the first near edges.
+- Of another file, one row counts if a row at its near edge is known to pass
+  (plan.goals.first_passing).
+- Each ordinary value of a fully matching file is at or before the far edge. One of them is at the
+  near edge if that edge is known to be a value of the file. This helps if all files overlap,
+  because a few of them have the first near edges.
 - If the file may hold NaN and NaN comes after the values, it is only known that the rows are at or
   before NaN.
 - NULLs have their own group and count there. If their number is not known, then with NULLS FIRST
@@ -182,6 +184,7 @@ def surely_before(
 
 
 def _total(file_keys: KeyOfFiles, matching: Flags, num_records: npt.NDArray[np.int64]) -> Numbers:
+    """Return the number of rows of each place that pass; -1: not known, or not a matching file."""
     return np.where(matching[file_keys.ordinals], num_records[file_keys.ordinals], -1)
 
 
@@ -209,7 +212,8 @@ def _contributions(
     nulls = np.where(only_null & known, total, nulls)
     shares = {
         Group.NULL: nulls,
-        Group.VALUE: np.where(in_values, others, 0),
+        # if the number is not known: one row that passes is at the near edge, which is attained
+        Group.VALUE: np.where(file_keys.passes & ~known, 1, np.where(in_values, others, 0)),
         Group.NAN: np.where(in_nan, others, 0),
     }
     for group in key.groups:
