@@ -168,7 +168,12 @@ LINES = [
     ("SELECT flag, count(*) FROM lines GROUP BY GROUPING SETS ((flag), (flag), ())", []),
     ("SELECT flag, count(*) FROM lines WHERE id > 8 GROUP BY GROUPING SETS ((flag), (flag), ())", [1]),
     ("SELECT flag, status, sum(whole) FROM lines GROUP BY flag, ROLLUP(status)", []),
-    ("SELECT flag, status FROM lines GROUP BY GROUPING SETS ((flag, status), (status)) HAVING grouping(flag) = 1", [10]),
+    ("SELECT flag, status FROM lines GROUP BY GROUPING SETS ((flag, status), (status)) HAVING grouping(flag) = 1", []),
+    ("SELECT flag, count(*) FROM lines WHERE id > 8 GROUP BY ROLLUP(flag) HAVING grouping(flag) = 0", [1]),
+    ("SELECT flag, sum(whole) FROM lines GROUP BY CUBE(flag, status) HAVING grouping_id() IN (1, 2)", []),
+    ("SELECT flag, sum(whole) FROM lines GROUP BY ROLLUP(flag) HAVING grouping(flag) = 1 AND sum(whole) > 5", []),
+    ("SELECT flag, count(*) FROM lines GROUP BY ROLLUP(flag) HAVING flag = 'R' OR grouping(flag) = 1", []),
+    ("SELECT flag, count(*) FROM lines GROUP BY ROLLUP(flag) HAVING grouping(flag) > rand()", []),
     ("SELECT flag, count(*) FROM lines WHERE id < 0 GROUP BY ROLLUP(flag)", []),
     ("SELECT count(*) FROM lines WHERE id < 0 GROUP BY GROUPING SETS (())", []),
     ("SELECT count(*) FROM lines GROUP BY GROUPING SETS ((), ())", [10]),
@@ -608,7 +613,14 @@ def random_query(rng: random.Random) -> str:
         shown += [f"grouping({keys[0]})", "grouping_id()"]
     named = ", ".join(f"{sql} AS c{k}" for k, sql in enumerate(shown))
     where = f" WHERE {rng.choice(conditions[:12])}" if rng.random() < 0.4 else ""
-    return f"SELECT {named} FROM t{where}" + (f" GROUP BY {group}" if group else "")
+    having = [f"{keys[0]} IS NULL", "count(*) > 3"]
+    if "(" in group:
+        having += [f"grouping({keys[-1]}) = {rng.randint(0, 1)}", "grouping_id() > 1"]
+        having += [f"grouping({keys[0]}) = 1 OR {keys[0]} IS NOT NULL"]
+    # Spark does not resolve HAVING over columns beside a ROLLUP
+    is_resolved = not group.startswith(f"{keys[0]}, ROLLUP")
+    filtered = f" HAVING {rng.choice(having)}" if is_resolved and rng.random() < 0.4 else ""
+    return f"SELECT {named} FROM t{where}" + (f" GROUP BY {group}{filtered}" if group else "")
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -620,7 +632,7 @@ def test_random_filters_and_grouping_sets_equal_those_of_spark(table: Table, see
     table.index.build(aggregates=recorded, by=["g", "s", "b"])
     # so that 1 / g, which raises in one mode and is NULL in the other, has both outcomes
     table.spark.conf.set("spark.sql.ansi.enabled", "false" if seed % 2 else "true")
-    answered = {"FILTER": 0, "ROLLUP": 0, "CUBE": 0, "SETS": 0}
+    answered = {"FILTER": 0, "ROLLUP": 0, "CUBE": 0, "SETS": 0, "HAVING": 0}
     for _ in range(40):
         statement = random_query(rng)
         try:

@@ -158,7 +158,13 @@ class AggregateFromStatisticsSuite extends PlanSuite {
   test("grouping sets: all, some or none from statistics") {
     def values(least: Long, greatest: Long) =
       Seq[Any](10, greatest, s""""${(least + greatest) * 5}"""")
-    Seq("ROLLUP(day)", "GROUPING SETS ((day), (day), ())", "day, CUBE(day)").foreach { sets =>
+    Seq(
+      "ROLLUP(day)",
+      "GROUPING SETS ((day), (day), ())",
+      "day, CUBE(day)",
+      "ROLLUP(day) HAVING grouping(day) = 0",
+      "CUBE(day) HAVING grouping_id() = 1 OR day IS NULL"
+    ).foreach { sets =>
       val sql = "SELECT day, grouping_id() AS g, count(*) AS n, max(k) + 1 AS m, sum(k) AS s " +
         s"FROM p GROUP BY $sets"
       check(covering(sql, 0, 1, 2)(values), sql)
