@@ -89,11 +89,16 @@ AGGREGATED = [
     ("SELECT sum(amount * (1 - amount)) FROM events",
      (["sum((amount * (1BD - amount)))"], [], 1), 10),
     ("SELECT sum(q) FROM (SELECT id + 5 AS q, day FROM events)", (["sum((id + 5L))"], [], 1), 10),
+    # a FILTER leaves open the files in which it is true for some rows only
+    ("SELECT sum(id) FILTER (WHERE id > 250) FROM events", (["sum(id)"], [], 1), 9),
+    ("SELECT sum(id) FILTER (WHERE id > 250), sum(id) FILTER (WHERE id < 720), "
+     "sum(id * 2) FILTER (WHERE id < 720) FROM events WHERE id < 950",
+     (["sum(id)", "sum((id * 2L))"], [], 1), 7),
+    ("SELECT sum(id) FILTER (WHERE name LIKE '%7') FROM events", (["sum(id)"], [], 1), 0),
     # answered, or nothing that can be recorded
     ("SELECT count(*) FROM events WHERE id < 150", None, None),
     ("SELECT sum(CAST(id AS DOUBLE) / 3) FROM events", None, None),
     ("SELECT count(DISTINCT id) FROM events", None, None),
-    ("SELECT sum(id) FILTER (WHERE id > 5) FROM events", None, None),
     ("SELECT id, name FROM events WHERE id < 150", None, None),
     ("SELECT sum(a.id) FROM events a JOIN events b ON a.id = b.id", None, None),
 ]  # fmt: skip
@@ -127,8 +132,8 @@ def test_proposed_aggregates_answer_the_query(
     path = str(tmp_path / "copy")
     events.selectExpr("*", "id % 3 AS kind").repartitionByRange(8, "id").write.parquet(path)
     statement = (
-        "SELECT kind, sum(id * (1 - 0.5)), avg(CAST(id AS DECIMAL(7, 2)) / 3), max(id * 2) "
-        "FROM copy WHERE id >= 100 GROUP BY kind"
+        "SELECT kind, sum(id * (1 - 0.5)), avg(CAST(id AS DECIMAL(7, 2)) / 3), max(id * 2), "
+        "sum(id * 3) FILTER (WHERE id >= 100 AND id < 5000) FROM copy WHERE id >= 100 GROUP BY kind"
     )
 
     def opened() -> list[int]:

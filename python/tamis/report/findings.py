@@ -12,6 +12,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tamis.report.aggregate_uses import AggregateUse, aggregate_uses
+from tamis.report.first_row_uses import FirstRowsUse, first_row_uses
 from tamis.report.quality import (
     Cause,
     Scan,
@@ -155,6 +156,8 @@ class Findings:
     audits: Audits = Audits()
     #: Aggregates that are worth recording, those that save most first.
     aggregates: list[AggregateUse] = field(default_factory=list)
+    #: Bounds of sort keys that are worth recording, those that save most first.
+    first_rows: list[FirstRowsUse] = field(default_factory=list)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain values for JSON. Sizes are in bytes, times in seconds since 1970."""
@@ -178,6 +181,7 @@ def findings(history: pa.Table) -> Findings:
     solved = Solved(scans)
     columns = [use for name, its in by_table.items() for use in _columns(name, its, solved)]
     aggregates = [use for name, its in by_table.items() for use in aggregate_uses(name, its)]
+    first_rows = [use for name, its in by_table.items() for use in first_row_uses(name, its)]
     suspicious = [(scan, its) for scan in scans if (its := solved.others(scan))]
     every = {key_of(scan, each.conjunct) for scan in scans for each in suspects(scan)}
     listed = {key_of(scan, each.conjunct) for scan, its in suspicious for each in its}
@@ -194,6 +198,7 @@ def findings(history: pa.Table) -> Findings:
         len(every - listed),
         _audits(scans),
         sorted(aggregates, key=lambda each: -cost(each.saved_bytes, each.saved_files)),
+        sorted(first_rows, key=lambda each: -cost(each.saved_bytes, each.saved_files)),
     )
 
 

@@ -14,6 +14,7 @@ from typing import Final
 from tamis._version import __version__
 from tamis.report.aggregate_uses import AggregateUse
 from tamis.report.findings import Audits, ColumnUse, Findings, Predicate, TableUse
+from tamis.report.first_row_uses import FirstRowsUse
 from tamis.report.markup import bar, cut, grid, name, row, short, tag
 from tamis.report.numbers import count, milliseconds, moment, percent, size
 from tamis.report.plot import pruning_over_time
@@ -84,6 +85,9 @@ def _body(report: Findings, source: str) -> Iterator[str]:
     if report.aggregates:
         yield "<h2>Aggregates worth recording</h2>"
         yield _aggregates(report.aggregates)
+    if report.first_rows:
+        yield "<h2>Bounds worth recording for ORDER BY with LIMIT</h2>"
+        yield _first_rows(report.first_rows)
     yield "<h2>Columns worth clustering by</h2>"
     yield _worth(report.columns)
     yield "<h2>How well the filtered columns are clustered</h2>"
@@ -197,6 +201,27 @@ def _aggregates(aggregates: Sequence[AggregateUse]) -> str:
     )
     heads = ("call", "#groups", "#files saved", "#bytes saved")
     return about + grid(heads, rows) + cut(len(aggregates), _MOST_ROWS)
+
+
+def _first_rows(uses: Sequence[FirstRowsUse]) -> str:
+    about = (
+        '<p class="soft">If the index recorded the bounds of the sort key in the rows that pass '
+        "the filter, a query for n rows would have read at most n files. Recording reads the key "
+        "and the columns of the filter once, and once more in files of several row groups. Listed "
+        "are bounds that would have saved more than that.</p>"
+    )
+    rows = (
+        row(
+            f'<td class="wide"><b title="{escape(each.table)}">{_breakable(each.table)}</b><br>'
+            f"<code>{escape(each.call)}</code></td>",
+            f'<td class="n">{each.saved_files:,} of {each.files_kept:,}'
+            f"<small>in {count(each.scans, 'scan')}</small></td>",
+            f'<td class="n">{size(each.saved_bytes)}</td>',
+        )
+        for each in uses[:_MOST_ROWS]
+    )
+    heads = ("call", "#files saved", "#bytes saved")
+    return about + grid(heads, rows) + cut(len(uses), _MOST_ROWS)
 
 
 def _opened(files: int) -> str:

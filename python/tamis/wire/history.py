@@ -6,6 +6,8 @@ io.tamis.report.ScanRecords writes.
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from tamis.wire.file_sets import Kept
@@ -56,11 +58,13 @@ class RecordableAggregates(msgspec.Struct, frozen=True):
 
     - `aggregates`, `by`: the arguments of `tamis.Index.add`. `by` has no partition columns.
     - `groups`: the number of rows that the aggregate returned; null if it is not known.
+    - `filters`: the conditions of FILTER (WHERE …), as documents (see `wire.catalyst`).
     """
 
     aggregates: list[str]
     by: list[str]
     groups: int | None = None
+    filters: list[Any] = []
 
 
 class RecordedAudit(msgspec.Struct, frozen=True):

@@ -27,10 +27,11 @@ from tamis.indexing.problems import arguments
 from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.reader_options import reading_of
 from tamis.plan.detail.reason_detail import better_reason
+from tamis.plan.goals.aggregate_filters import counting
 from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.joins.clustering import depth_of_files
 from tamis.plan.joins.key_bounds import files_without_bounds
-from tamis.plan.scan_decision import decide
+from tamis.plan.scan_decision import decide, kept_blocks
 from tamis.reasons import Reason
 from tamis.scan_history.schema import SCHEMA
 from tamis.serve.scans.deep_recursion import DEEPEST, depth_of, with_room
@@ -73,7 +74,8 @@ class _Facts:
     has_index: bool
     files_without_index: int
     index_arguments: str | None
-    #: The sizes of the kept files whose rows all pass the filters.
+    #: The sizes of the kept files whose rows all pass the filters, and in which each FILTER of the
+    #: aggregates is true for all rows or for none.
     matching: npt.NDArray[np.int64]
 
 
@@ -96,7 +98,9 @@ def row_of(record: ScanRecord) -> dict[str, Any]:
         row["files_without_index"] = looked_up.files_without_index
         row["index_arguments"] = looked_up.index_arguments
     if record.aggregates is not None:
-        row["aggregates"] = structs.asdict(record.aggregates) | _answerable(looked_up)
+        wanted = structs.asdict(record.aggregates)
+        del wanted["filters"]
+        row["aggregates"] = wanted | _answerable(looked_up)
     return row | {"tamis": __version__}
 
 
@@ -142,14 +146,16 @@ def _looked_up(record: ScanRecord) -> _Facts | None:
         return None
     try:
         kept = decode_kept(record.kept, question.snapshot.files)
-        result = with_room(depth_of(question.conjuncts), lambda: _replan(question, kept))
+        filters = [] if record.aggregates is None else record.aggregates.filters
+        depth = depth_of([*question.conjuncts, *filters])
+        result = with_room(depth, lambda: _replan(question, filters, kept))
     except Exception:  # the rest of the record does not depend on it
         traceback.print_exc(file=sys.stderr)
         return None
     return result if len(result.conjuncts) == len(record.conjuncts) else None
 
 
-def _replan(question: PlanRequest, kept: Flags) -> _Facts:
+def _replan(question: PlanRequest, filters: Sequence[object], kept: Flags) -> _Facts:
     scan = open_scan(question)
     files = len(kept)
     # Declared functions are treated as not declared, so a conjunct may prune less than it did.
@@ -175,13 +181,21 @@ def _replan(question: PlanRequest, kept: Flags) -> _Facts:
         bool(scan.indexes or scan.automatic),
         _without_index(scan, kept),
         _index_arguments(question, scan),
-        scan.sizes.to_numpy()[_matching(conjuncts, scan, kept)],
+        scan.sizes.to_numpy()[_matching(conjuncts, filters, scan, kept)],
     )
 
 
-def _matching(conjuncts: Sequence[Expr], scan: ScanInput, kept: Flags) -> Flags:
+def _matching(
+    conjuncts: Sequence[Expr], filters: Sequence[object], scan: ScanInput, kept: Flags
+) -> Flags:
     # without a filter all rows pass, whether or not there are statistics
-    return fully_matching(conjuncts, scan.segments, kept) if conjuncts else kept
+    matching = fully_matching(conjuncts, scan.segments, kept) if conjuncts else kept
+    for condition in decode_conjuncts(filters, DEEPEST):
+        decided = np.zeros(len(kept), np.bool_)
+        for ordinals, statistics in kept_blocks(scan.segments, matching):
+            decided[ordinals] |= counting(simplify(condition), statistics)[1]
+        matching = matching & decided
+    return matching
 
 
 #: Specific reasons with their own fix, which the report shows.

@@ -30,7 +30,7 @@ private[report] object RecordableAggregates extends AdaptiveSparkPlanHelper {
   private val MostFound = 1000
 
   /** For each scan below such aggregates, their document: {"aggregates": ["sum(x)"], "by": ["c"],
-    * "groups": 3}, with the number of rows that the topmost one returned.
+    * "filters": [CONDITION], "groups": 3}, with the number of rows that the topmost one returned.
     */
   def of(session: SparkSession, plan: SparkPlan): Seq[(SparkPlan, ObjectNode)] =
     for {
@@ -57,10 +57,10 @@ private[report] object RecordableAggregates extends AdaptiveSparkPlanHelper {
     val by = wanted.columns.collect { case ExpressionWriter.ColumnPath(path) => path.mkString(".") }
     // DISTINCT needs only the number of rows of each group
     val listed = if (calls.isEmpty) Seq(Some("count(*)")) else calls
-    // the record does not say which files a FILTER leaves open
-    val isFiltered = wanted.parts.exists(_.filter.nonEmpty)
-    Option.when(!isFiltered && listed.forall(_.isDefined)) {
-      Json.obj("aggregates" -> listed.flatten, "by" -> by)
+    Option.when(listed.forall(_.isDefined)) {
+      val writer = Question.writer(wanted.scan.table)
+      val filters = wanted.parts.flatMap(_.filter).distinctBy(_.canonicalized).map(writer.write)
+      Json.obj("aggregates" -> listed.flatten.distinct, "by" -> by, "filters" -> filters)
     }
   }
 
