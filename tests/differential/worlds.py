@@ -88,6 +88,13 @@ CONDITIONS = {
     "TIMESTAMP": ["date_format({}, 'HH') RLIKE '^0'"],
     "DOUBLE": ["isnan({})"],
 }
+#: Conditions that are comparisons: only bounds of the rows that pass are recorded.
+COMPARED = {
+    "STRING": ["{} <> ''", "{} IN ('a', 'b')"],
+    "INT": ["{} <> 0", "{} >= 1"],
+    "BIGINT": ["{} <> 0"],
+    "DOUBLE": ["{} > 0D"],
+}
 #: Differences of two columns, mostly of those that raise for no row.
 PAIRS = {
     "INT": ["try_subtract({}, {})", "CAST({} AS BIGINT) - {}"],
@@ -449,9 +456,15 @@ def _recorded(rng: random.Random, table: RandomTable, share: float) -> str:
             if rng.random() < share / 3:
                 columns_of_passing = rng.sample(names, min(len(names), rng.randint(0, 3)))
                 predicates[text.format(leaf.sql)] = columns_of_passing
-    listed = repr(predicates if rng.random() < 0.7 else [*predicates])
+    is_mapping, own = rng.random() < 0.7, aside(rng)
+    for leaf in leaves if is_mapping else []:
+        for text in COMPARED.get(leaf.kind.sql, []):
+            if own.random() < share / 2:
+                bounded = own.sample(names, min(len(names), own.randint(1, 2)))
+                own_column = leaf.sql.replace("`", "")
+                predicates[text.format(leaf.sql)] = [*dict.fromkeys([own_column, *bounded])]
+    listed = repr(predicates if is_mapping else [*predicates])
     recorded = f"columns={columns!r}, expressions={expressions!r}, predicates={listed}"
-    own = aside(rng)
     if table.order and own.random() < 0.8:
         names = own.choice([table.order, table.order[:1], own.sample([*table.order, "_row"], 1)])
         recorded += f", sorted_by={[*names]!r}"

@@ -7,7 +7,7 @@ from tests.differential.grammar.scope import Columns, kin_of
 from tests.differential.random_predicates import conjunction, edge_predicate, predicate
 from tests.differential.random_tables import RandomTable
 from tests.differential.tree import Items, Node, Tree, node
-from tests.differential.worlds import CONDITIONS, EXPRESSIONS
+from tests.differential.worlds import COMPARED, CONDITIONS, EXPRESSIONS
 
 #: Predicates over a value that no rule of tamis covers, by the family of the value.
 COMPUTED = {
@@ -206,9 +206,12 @@ class Conditions(Expressions):
                 text = self.computed(self.rng.choice(texts), table)
         elif self.chance(0.15):
             recorded = [t.format(leaf.sql) for leaf in table.leaves
-                        for t in CONDITIONS.get(leaf.kind.sql, [])]  # fmt: skip
+                        for kinds in (CONDITIONS, COMPARED)
+                        for t in kinds.get(leaf.kind.sql, [])]  # fmt: skip
             if recorded:
-                text = f"{self.rng.choice(recorded)} AND {predicate(self.rng, table)}"
+                text = self.rng.choice(recorded)
+                if self.chance(0.6):
+                    text += f" AND {predicate(self.rng, table)}"
         return node("pred", f"({text})")
 
     def computed(self, value: str, table: RandomTable) -> str:
