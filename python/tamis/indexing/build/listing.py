@@ -299,35 +299,25 @@ def aggregated(
     spark: SparkSession,
     rows: DataFrame,
     keys: Sequence[str],
-    others: Sequence[str],
-    sums: Mapping[int, str] | None = None,
-    sketches: Mapping[int, tuple[int, float]] | None = None,
+    most: int,
+    parts: Sequence[Mapping[str, Any]],
 ) -> DataFrame | None:
-    """Return rows grouped by `keys`, with aggregates.
+    """Return rows grouped by `keys`, with the number `n` of rows of each group and aggregates.
 
     Args:
         spark: The session.
         rows: The rows.
-        keys: The columns by which they are grouped.
-        others: Aggregates, as SQL.
-        sums: What to add up as `sum<k>`: the type of `v<k>` by k, BIGINT or a decimal.
-        sketches: For registers of approx_count_distinct in a column `registers<k>`, the number of
-            its value, and the deviation, by k.
+        keys: The columns by which they are grouped, `id` first.
+        most: The most groups of a file. If it has more, some of its rows are left out.
+        parts: What to compute of each group: see `group_sql.group_parts`.
 
     Returns:
-        None if executors cannot compute sums or registers, because they do not have the jar.
+        None if executors cannot compute them, because they do not have the jar.
     """
     from pyspark.sql.classic.dataframe import DataFrame
 
-    sketches = sketches or {}
-    grouped = _required_shim(spark).aggregated(
-        rows._jdf,
-        list(keys),
-        list(others),
-        dict(sums or {}),
-        {k: source for k, (source, _) in sketches.items()},
-        {k: deviation for k, (_, deviation) in sketches.items()},
-    )
+    shim = _required_shim(spark)
+    grouped = shim.aggregated(rows._jdf, list(keys), most, json.dumps([*parts]))
     return None if grouped is None else DataFrame(grouped, spark)
 
 

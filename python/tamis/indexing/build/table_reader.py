@@ -87,6 +87,8 @@ class TableReader:
 
     def __init__(self, spark: SparkSession, target: str, listing: TableListing) -> None:
         self._spark, self._target, self.listing = spark, target, listing
+        #: What Spark's optimizer makes of an expression, which takes some milliseconds.
+        self._parsed: dict[tuple[str, str], dict[str, Any]] = {}
         why = listing.refusal
         if why is None and listing.reading is not None:
             why = refusal(listing.reading, listing.overlapping)
@@ -435,4 +437,7 @@ class TableReader:
         return Schema(schema, self.listing.partition_schema, self.listing.case_sensitive)
 
     def _parse(self, sql: str, schema: str) -> dict[str, Any]:
-        return parse_value(self._spark, sql, schema)
+        known = self._parsed.get((sql, schema))
+        if known is None:
+            known = self._parsed[sql, schema] = parse_value(self._spark, sql, schema)
+        return known

@@ -16,7 +16,7 @@ from tamis.indexing.build.rows.file_ids import FileIds
 from tamis.indexing.build.rows.file_rows import FileRows, owners
 from tamis.indexing.build.rows.group_job_result import GroupJobResult
 from tamis.indexing.build.rows.long_sums import are_incomplete, as_decimals, summed_type
-from tamis.indexing.format.aggregate_sql import APPROXIMATE, register_bytes
+from tamis.indexing.format.aggregate_sql import APPROXIMATE, ROWS, register_bytes
 from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns
 from tamis.indexing.format.group_sql import (
@@ -35,12 +35,12 @@ __all__ = ["aggregate_groups"]
 #: Groups that are collected at a time, about 60 bytes each.
 _MOST_COLLECTED: Final = 2_000_000
 #: Bytes of registers that are collected at a time.
-_MOST_BYTES: Final = 1 << 27
+_MOST_BYTES: Final = 1 << 28
 
 
 def aggregate_groups(files: FileRows, entries: Sequence[Entry]) -> Iterator[Columns]:
     """Return the aggregates of each entry. All have the same columns `by`."""
-    # a function that Spark does not compile slows down all others of the same query
+    # registers take more memory, so that fewer files are aggregated at a time
     sketches = [entry for entry in entries if entry.kind == APPROXIMATE]
     others = [entry for entry in entries if entry.kind != APPROXIMATE]
     found = iter(_aggregates(files, others)), iter(_registers(files, sketches))
@@ -59,21 +59,13 @@ def _registers(files: FileRows, entries: Sequence[Entry]) -> Iterator[Columns]:
     most = min(map(most_groups, entries)) + 1
     size = sum(register_bytes(entry.deviation or 1) for entry in entries)
     for places in files.batches([most], max(most, _MOST_BYTES // size)):
-        rows, sources = _rows(files, places, entries)
-        sketches = {
-            k: (source, entry.deviation or 1)
-            for k, (source, entry) in enumerate(zip(sources, entries, strict=True))
-        }
-        others = aggregates_sql(entries, sources, as_decimals=False)
-        keys = group_keys(entries[0])
-        grouped = aggregated(files.spark, rows, keys, others, sketches=sketches)
-        if grouped is None:
+        with files.watch(f"counting distinct values of the groups of {len(places)} files"):
+            table = _by_extension(files, places, entries)
+        if table is None:
             raise StatisticsIndexError(
                 "approx_count_distinct cannot be recorded, because executors do not have the jar "
                 'of tamis: pass it to --jars, see "python -m tamis jar", or leave it out'
             )
-        with files.watch(f"counting distinct values of the groups of {len(places)} files"):
-            table = _collected(files, places, entries, sources, grouped, as_decimals=False)
         places_of_groups = _owners(files, places)(table)
         for k, each in enumerate(gathered):
             each.add(k, table, places_of_groups)
@@ -90,7 +82,7 @@ def _aggregates(files: FileRows, entries: Sequence[Entry]) -> Iterator[Columns]:
         again: Sequence[int] = range(len(entries))
         owner = _owners(files, places)
         with files.watch(f"aggregating the groups of {len(places)} files"):
-            table = _whole_numbers(files, places, entries)
+            table = _by_extension(files, places, entries)
         if table is not None:
             again = [k for k in again if are_incomplete(k, entries[k], table)]
             complete = [k for k in range(len(entries)) if k not in again]
@@ -111,7 +103,7 @@ def _aggregates(files: FileRows, entries: Sequence[Entry]) -> Iterator[Columns]:
     yield from [each.finished(empty) for each in gathered]
 
 
-def _whole_numbers(
+def _by_extension(
     files: FileRows, places: Sequence[int], entries: Sequence[Entry]
 ) -> pa.Table | None:
     """Return the aggregates of the groups of some files, the groups of a file in order.
@@ -119,45 +111,52 @@ def _whole_numbers(
     Sums are those of LONG, see `long_sums`. None: executors cannot compute them.
     """
     rows, sources = _rows(files, places, entries)
-    sums = zip(sources, entries, strict=True)
-    types = {source: summed_type(entry) for source, entry in sums if entry.kind == "sum"}
-    others = aggregates_sql(entries, sources, as_decimals=False)
-    grouped = aggregated(files.spark, rows, group_keys(entries[0]), others, types)
+    most = max(map(most_groups, entries))
+    parts = [*_parts(entries, sources)]
+    grouped = aggregated(files.spark, rows, group_keys(entries[0]), most, parts)
     if grouped is None:
         return None
-    return _collected(files, places, entries, sources, grouped, as_decimals=False)
+    table = files.spark.sql(listed_sql(entries), grouped=grouped).toArrow()
+    return _in_order(table, entries[0])
+
+
+def _parts(entries: Sequence[Entry], sources: Sequence[int]) -> Iterator[dict[str, object]]:
+    """Yield what the extension computes of each group, as `OfGroup` reads it."""
+    for k, (entry, source) in enumerate(zip(entries, sources, strict=True)):
+        of_value: dict[str, object] = {"k": k, "source": f"v{source}"}
+        if entry.guards:
+            yield {"k": k, "source": f"old{source}", "kind": "seen"}
+        if entry.kind == "sum":
+            yield of_value | {"kind": "sum", "type": summed_type(entry)}
+        elif entry.kind == APPROXIMATE:
+            yield of_value | {"kind": "registers", "deviation": entry.deviation or 1}
+        elif entry.kind != "count":
+            yield of_value | {"kind": entry.kind}
+        if entry.sql != ROWS and entry.kind != "sum":  # a sum counts its values, too
+            yield of_value | {"kind": "count"}
 
 
 def _decimals(files: FileRows, places: Sequence[int], entries: Sequence[Entry]) -> pa.Table:
-    """Return the same with sums as decimals, as Spark computes them."""
+    """Return the same with sums as decimals, as Spark computes them.
+
+    If there are more groups than can be recorded, only as many of each file as show that they are
+    too many.
+    """
     rows, sources = _rows(files, places, entries)
     keys = ", ".join(group_keys(entries[0]))
-    wanted = ", ".join(aggregates_sql(entries, sources, as_decimals=True))
+    wanted = ", ".join(aggregates_sql(entries, sources))
     grouped = files.spark.sql(f"SELECT {keys}, {wanted} FROM {{rows}} GROUP BY {keys}", rows=rows)
-    return _collected(files, places, entries, sources, grouped, as_decimals=True)
-
-
-def _collected(
-    files: FileRows,
-    places: Sequence[int],
-    entries: Sequence[Entry],
-    sources: Sequence[int],
-    grouped: DataFrame,
-    as_decimals: bool,
-) -> pa.Table:
-    """Return groups, those of a file in the order of their columns, NULL first.
-
-    If there are more than can be recorded, only as many of each file as show that they are too
-    many.
-    """
     most = max(map(most_groups, entries)) + 1
     limit = int(np.minimum(files.records[list(places)], most).sum())
-    text = listed_sql(entries, sources, as_decimals, limit + 1, cuts=False)
-    table = files.spark.sql(text, grouped=grouped).toArrow()
+    table = files.spark.sql(listed_sql(entries, limit + 1), grouped=grouped).toArrow()
     if len(table) > limit:
-        text = listed_sql(entries, sources, as_decimals, limit, cuts=True)
-        table = files.spark.sql(text, grouped=grouped).toArrow()
-    keys = [name for name in group_keys(entries[0]) if name != "id"]
+        table = files.spark.sql(listed_sql(entries, limit, cuts=True), grouped=grouped).toArrow()
+    return _in_order(table, entries[0])
+
+
+def _in_order(table: pa.Table, entry: Entry) -> pa.Table:
+    """Return groups with those of a file in the order of their columns, NULL first."""
+    keys = [name for name in group_keys(entry) if name != "id"]
     if not keys:
         return table
     # Spark orders booleans, numbers, times and bytes as Arrow does

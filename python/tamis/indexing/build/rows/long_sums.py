@@ -8,7 +8,7 @@ every row. The unscaled values are LONG, and so is almost every sum of them:
     0.25     25
 
 Where that fails, because a value or a sum does not fit a LONG, the sum is NULL. The sums are then
-computed again as decimals, so that the result is the same in every case. See ExactSum and
+computed again as decimals, so that the result is the same in every case. See LongSums and
 UnscaledLong in the shim.
 """
 

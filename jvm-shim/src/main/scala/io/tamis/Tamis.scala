@@ -1,7 +1,7 @@
 package io.tamis
 
 import io.tamis.bridge.{PlannerClient, SidecarSupervisor, StartWait, Warnings}
-import io.tamis.formats.{IndexedFiles, RowsByFile, RowsInOrder}
+import io.tamis.formats.{IndexedFiles, OfGroup, RowsByFile, RowsInOrder}
 import io.tamis.formats.delta.DeltaFiles
 import io.tamis.formats.iceberg.IcebergRelation
 import io.tamis.functions.QueryFunction
@@ -20,7 +20,6 @@ import org.apache.spark.sql.classic.{Dataset => ClassicDataset, SparkSession => 
 import org.apache.spark.sql.execution.QueryExecution
 import org.apache.spark.sql.execution.python.UserDefinedPythonFunction
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.types.DataType
 
 /** The entry points that the Python package calls in the driver. Arguments and results are strings,
   * and structured results are JSON.
@@ -144,28 +143,19 @@ object Tamis {
 
   /** Aggregates of rows by some columns: see RowsByFile.aggregated.
     *
-    * @param sums
-    *   the types of the columns to add up, by k: LONG or a decimal
-    * @param sources
-    *   for registers of approx_count_distinct, the number of the value for each k
-    * @param deviations
-    *   for the same k, the relative standard deviation
+    * @param wanted
+    *   a JSON array of what to compute of each group: see OfGroup.of
     * @return
     *   null if executors cannot compute them
     */
   def aggregated(
       rows: Dataset[_],
       keys: java.util.List[String],
-      others: java.util.List[String],
-      sums: java.util.Map[Integer, String],
-      sources: java.util.Map[Integer, Integer],
-      deviations: java.util.Map[Integer, java.lang.Double]
+      most: Int,
+      wanted: String
   ): Dataset[Row] = {
-    val kinds = sums.asScala.toSeq.map { case (k, t) => k.intValue -> DataType.fromDDL(t) }
-    val sketches = sources.asScala.toSeq.map { case (k, source) =>
-      (k.intValue, source.intValue, deviations.get(k).doubleValue)
-    }
-    RowsByFile.aggregated(rows, keys.asScala.toSeq, others.asScala.toSeq, kinds, sketches).orNull
+    val parts = Messages.mapper.readTree(wanted).elements.asScala.toSeq.map(OfGroup.of)
+    RowsByFile.aggregated(rows, keys.asScala.toSeq, most, parts).orNull
   }
 
   /** For each file, whether its rows are sorted: see RowsInOrder.

@@ -109,7 +109,7 @@ object HllRegisters {
   def size(deviation: Double): Int =
     HyperLogLogPlusPlus(Literal(0), deviation, 0, 0).aggBufferAttributes.size * java.lang.Long.BYTES
 
-  private[runtime] def bytes(buffer: InternalRow, offset: Int, words: Int): Array[Byte] = {
+  private[tamis] def bytes(buffer: InternalRow, offset: Int, words: Int): Array[Byte] = {
     val out = little(new Array[Byte](words * java.lang.Long.BYTES))
     var isZero = true
     for (i <- 0 until words) {

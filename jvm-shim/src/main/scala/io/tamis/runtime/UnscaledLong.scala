@@ -11,8 +11,13 @@ import org.apache.spark.sql.types.{BooleanType, DataType, Decimal, DecimalType, 
   *
   * Sums, differences and products of decimals are computed as whole numbers, without a decimal for
   * each of them, where these are exact and none of them overflows.
+  *
+  * A ConditionalExpression, because Spark would otherwise compute the decimals that several of
+  * these have in common, once in each row, although the code of this expression does not need them.
   */
-final case class UnscaledLong(child: Expression) extends UnaryExpression {
+final case class UnscaledLong(child: Expression)
+    extends UnaryExpression
+    with ConditionalExpression {
   override def dataType: DataType = LongType
   override def nullable: Boolean = child.nullable
   override def prettyName: String = "unscaled_long"
@@ -24,6 +29,10 @@ final case class UnscaledLong(child: Expression) extends UnaryExpression {
     val computed = new UnscaledCode(ctx).of(child)
     ev.copy(code = computed.code, isNull = computed.isNull, value = computed.value)
   }
+
+  override def alwaysEvaluatedInputs: Seq[Expression] = Nil
+  override def branchGroups: Seq[Seq[Expression]] = Nil
+  override def withNewAlwaysEvaluatedInputs(inputs: Seq[Expression]): UnscaledLong = this
 
   override protected def withNewChildInternal(newChild: Expression): UnscaledLong =
     copy(child = newChild)
