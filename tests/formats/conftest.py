@@ -19,9 +19,18 @@ def confs_of_formats(folder: Path) -> dict[str, str]:
     return {
         **confs(),
         **lakes(folder / "iceberg"),
+        # `save_work` removes the defaults of Hadoop by which Delta finds this class
+        "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
         "spark.databricks.delta.snapshotPartitions": "1",
         # VACUUM lists the files of a table in as many tasks
         "spark.sql.sources.parallelPartitionDiscovery.parallelism": "2",
+        # what the pages of a user interface would show, and small blocks, are not worth the work
+        "spark.ui.liveUpdate.period": "-1",
+        "spark.sql.ui.retainedExecutions": "2",
+        "spark.broadcast.checksum": "false",
+        "spark.broadcast.compress": "false",
+        "spark.shuffle.checksum.enabled": "false",
+        "spark.shuffle.compress": "false",
         **confs_of_small_queries(folder),
     }
 
@@ -32,7 +41,9 @@ def spark_in(folder: Path, confs: Mapping[str, str], repository: Path) -> Iterat
     path = os.pathsep.join([str(repository / "python"), str(repository)])
     environment = shell(folder, PYTHONPATH=path, XDG_DATA_HOME=str(folder / "data"))
     with started(folder, confs, environment) as process:
-        yield Statements(process)
+        statements = Statements(process)
+        statements.text_of("tests.small_queries:save_work")
+        yield statements
 
 
 @pytest.fixture(scope="session")

@@ -31,13 +31,13 @@ import tamis
 ANSWER = "ANSWER "
 
 
-def answer(spark: SparkSession, line: dict[str, Any]) -> dict[str, Any]:
+def answer(spark: SparkSession, shim: Any, line: dict[str, Any]) -> dict[str, Any]:
     before = {name: spark.conf.get(name, None) for name in line["confs"]}
     for name, value in line["confs"].items():
         spark.conf.set(name, value)
     try:
         if "call" in line:
-            getattr(spark._jvm.io.tamis.Tamis, line["call"])(*line["arguments"])
+            getattr(shim, line["call"])(*line["arguments"])
             return {}
         if "index" in line:
             method = getattr(tamis.index(spark, line["table"]), line["index"])
@@ -54,11 +54,12 @@ def answer(spark: SparkSession, line: dict[str, Any]) -> dict[str, Any]:
             return {"text": str(function(spark, *line["arguments"]))}
         if "maintain" in line:
             return {"text": str(tamis.maintain(spark, line["maintain"]))}
-        fetched = partitions_fetched(spark)
+        details = line.get("details")
+        fetched = partitions_fetched(spark) if details else 0
         frame = spark.sql(line["sql"])
-        scans = json.loads(spark._jvm.io.tamis.Tamis.scans(frame._jdf))
+        scans = json.loads(shim.scans(frame._jdf))
         found = {"rows": sorted(repr(tuple(row)) for row in frame.collect()), "scans": scans}
-        if line.get("details"):
+        if details:
             plan = frame._jdf.queryExecution()
             found["plan"] = spark._jvm.PythonSQLUtils.explainString(plan, "formatted")
             found["files_read"] = files_read(plan.executedPlan())
@@ -106,12 +107,12 @@ def files_read(plan: Any) -> int | None:
 
 def main(confs: dict[str, str]) -> None:
     spark = tamis.configure(SparkSession.builder.config(map=confs)).getOrCreate()
-    shim = spark._jvm.io.tamis.Tamis
+    shim = spark._jvm.io.tamis.Tamis  # once: py4j asks for a class of each part of the name
     print("READY", flush=True)
     known = 0
     for line in sys.stdin:
         try:
-            result = answer(spark, json.loads(line))
+            result = answer(spark, shim, json.loads(line))
         except Exception as error:
             traceback.print_exc()
             result = {"error": f"{type(error).__name__}: {error}"}

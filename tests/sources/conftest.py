@@ -6,6 +6,7 @@ from Maven Central, once. Where they cannot be fetched the tests fail with the e
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -64,11 +65,15 @@ def sources(tmp_path_factory: pytest.TempPathFactory, repository: Path) -> Itera
         **confs_of_small_queries(folder),
         "spark.sql.catalogImplementation": "hive",
         "spark.sql.maxMetadataStringLength": "100000",
+        # `save_work` removes the defaults of Hadoop by which Delta finds this class
+        "spark.delta.logStore.file.impl": "io.delta.storage.LocalLogStore",
         "spark.databricks.delta.snapshotPartitions": "1",
         "spark.hadoop.javax.jdo.option.ConnectionURL": (
             f"jdbc:derby:;databaseName={folder / 'metastore'};create=true"
         ),
     }
-    environment = shell(folder, PYTHONPATH=str(repository / "python"))
-    with started(folder, confs, environment) as process:
-        yield Sources(process)
+    path = os.pathsep.join([str(repository / "python"), str(repository)])
+    with started(folder, confs, shell(folder, PYTHONPATH=path)) as process:
+        found = Sources(process)
+        found.text_of("tests.small_queries:save_work")
+        yield found
