@@ -107,10 +107,9 @@ def outcome(
     clauses, condition = TABLES[kind]
     table = "ice.db.conflicts" if "iceberg" in clauses else "conflicts"
     other.sql(f"DROP TABLE IF EXISTS {table}")
-    other.sql(f"CREATE TABLE {table} (id BIGINT, k INT, s STRING) {clauses}")
     other.sql(
-        f"INSERT INTO {table} SELECT /*+ REPARTITION_BY_RANGE(5, id) */ id, "
-        "CAST(id div 100 AS INT), concat('text ', id) FROM range(0, 500)"
+        f"CREATE TABLE {table} {clauses} AS SELECT /*+ REPARTITION_BY_RANGE(5, id) */ id, "
+        "CAST(id div 100 AS INT) k, concat('text ', id) s FROM range(0, 500)"
     )
     reached, committed = folder / "reached", folder / "committed"
     for file in (reached, committed):

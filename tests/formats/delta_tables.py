@@ -231,7 +231,8 @@ def write(spark: SparkSession, folder: Path) -> dict[str, Any]:
         writer.create(
             name,
             "p INT, a INT, b INT, s STRUCT<x: INT, y: INT>, gone STRING",
-            **{"delta.columnMapping.mode": mode, "delta.checkpointInterval": "3"},
+            # one checkpoint, before the last commit
+            **{"delta.columnMapping.mode": mode, "delta.checkpointInterval": "9"},
         )
         values = (
             "(1, 10, 100, named_struct('x', 1000, 'y', 10000), 'old'), (2, 11, NULL, NULL, 'o')"
@@ -255,8 +256,12 @@ def write(spark: SparkSession, folder: Path) -> dict[str, Any]:
         writer.create(
             name,
             "a BYTE, b INT, f FLOAT, da DATE, de DECIMAL(5, 2), di INT, id INT",
-            **{"delta.enableTypeWidening": "true", "delta.feature.timestampNtz": "supported"},
-            **properties,
+            **{
+                **properties,
+                "delta.enableTypeWidening": "true",
+                "delta.feature.timestampNtz": "supported",
+                "delta.checkpointInterval": "4",  # one checkpoint, after the last commit
+            },
         )
         writer.sql(
             f"INSERT INTO {name} VALUES (1, 5, 0.1, '2024-01-01', 1.25, 6, 3), (2, 5, 3.3, '1960-01-01', 2.5, 7, 4)"

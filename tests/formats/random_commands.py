@@ -26,7 +26,6 @@ from tests.differential.queries import confs_of_formats, session
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_COLUMNS: Final = "id BIGINT, k INT, s STRING, d DATE, f DOUBLE"
 _FILES: Final = 8
 #: What a command counts, apart from times, and from sizes, which depend on the order of rows.
 _NOT_COUNTED: Final = ("Ms", "Bytes", "bytes", "size", "spark.", "app-id", "-version", "engine")
@@ -206,8 +205,7 @@ def _round(spark: SparkSession, plain: SparkSession, label: str, kind: str, tall
     clauses = _create(rng, kind)
     for table in tables:
         plain.sql(f"DROP TABLE IF EXISTS {table}")
-        plain.sql(f"CREATE TABLE {table} ({_COLUMNS}) {clauses}")
-        plain.sql(f"INSERT INTO {table} {_rows(0, 400, _FILES)}")
+        plain.sql(f"CREATE TABLE {table} {clauses} AS {_rows(0, 400, _FILES)}")
     before: object = None
     for _ in range(6):
         statement = _statement(rng)

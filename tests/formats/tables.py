@@ -6,15 +6,23 @@ from typing import Any
 
 from tests.launch.statements import Answer, Statements
 
-__all__ = ["deleted", "fill", "only", "united"]
+__all__ = ["create", "deleted", "fill", "only", "united"]
+
+
+def create(formats: Statements, table: str, clauses: str, files: int) -> None:
+    """Create a table of files as `fill` adds them, in one commit."""
+    formats.sql(f"CREATE TABLE {table} {clauses} AS {_rows(0, files)}")
 
 
 def fill(formats: Statements, table: str, first: int, files: int) -> None:
     """Add files of 100 rows each, with the ids from 100 times `first` on."""
-    formats.sql(
-        f"INSERT INTO {table} SELECT /*+ REPARTITION_BY_RANGE({files}, id) */ id, "
-        "CAST(id % 7 AS INT) k, concat('text ', id) s, "
-        "date_add(DATE'2024-01-01', CAST(id div 10 AS INT)) d "
+    formats.sql(f"INSERT INTO {table} {_rows(first, files)}")
+
+
+def _rows(first: int, files: int) -> str:
+    return (
+        f"SELECT /*+ REPARTITION_BY_RANGE({files}, id) */ id, CAST(id % 7 AS INT) k, "
+        "concat('text ', id) s, date_add(DATE'2024-01-01', CAST(id div 10 AS INT)) d "
         f"FROM range({first * 100}, {(first + files) * 100})"
     )
 

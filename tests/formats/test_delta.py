@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.tables import fill, only
+from tests.formats.tables import create, fill, only
 from tests.launch.statements import OFF, Statements
 
 pytestmark = pytest.mark.spark
@@ -19,8 +19,7 @@ pytestmark = pytest.mark.spark
 def table(formats: Statements, name: str, clause: str = "", files: int = 5) -> str:
     """Create a table with a file of 100 rows for each hundred of `id`; return its name."""
     formats.sql(f"DROP TABLE IF EXISTS {name}")
-    formats.sql(f"CREATE TABLE {name} (id BIGINT, k INT, s STRING, d DATE) USING delta {clause}")
-    fill(formats, name, 0, files)
+    create(formats, name, f"USING delta {clause}", files)
     return name
 
 
@@ -90,7 +89,7 @@ def test_time_travel(formats: Statements) -> None:
     name = table(formats, "travel", files=2)
     fill(formats, name, 2, 3)
     assert formats.same(f"SELECT * FROM {name} WHERE id + 0 > 150").kept == [4]
-    assert formats.same(f"SELECT * FROM {name} VERSION AS OF 1 WHERE id + 0 > 150").kept == [1]
+    assert formats.same(f"SELECT * FROM {name} VERSION AS OF 0 WHERE id + 0 > 150").kept == [1]
 
 
 def test_writes_are_as_without_tamis(formats: Statements) -> None:
@@ -109,7 +108,7 @@ def test_writes_are_as_without_tamis(formats: Statements) -> None:
     on, off = (formats.sql(f"SELECT * FROM written_{each}") for each in ("true", "false"))
     assert on.rows == off.rows
     changes = (
-        "SELECT * EXCEPT (_commit_timestamp) FROM table_changes('written_true', 1) WHERE id > 90"
+        "SELECT * EXCEPT (_commit_timestamp) FROM table_changes('written_true', 0) WHERE id > 90"
     )
     formats.same(changes)
 
@@ -147,7 +146,7 @@ def test_a_log_that_cannot_be_read_is_not_used(formats: Statements) -> None:
     expected = formats.sql(query, **OFF).rows  # Delta keeps what it has read
     (detail,) = formats.sql(f"DESCRIBE DETAIL {name}").rows
     location = detail.partition("'file:")[2].partition("'")[0]
-    commit = Path(location, "_delta_log", f"{1:020d}.json")
+    commit = Path(location, "_delta_log", f"{0:020d}.json")
     content, times = commit.read_bytes(), commit.stat()
     try:
         commit.write_bytes(b"x" * len(content))

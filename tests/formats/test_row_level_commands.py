@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.tables import fill
+from tests.formats.tables import create
 from tests.launch.statements import OFF, Statements
 
 pytestmark = pytest.mark.spark
@@ -35,8 +35,7 @@ INSERTED = "WHEN NOT MATCHED THEN INSERT (id, k, s, d) VALUES (a, b, NULL, NULL)
 def table(formats: Statements, name: str, clauses: str, files: int = 5) -> str:
     """Create a table with a file of 100 rows for each hundred of `id`; return its name."""
     formats.sql(f"DROP TABLE IF EXISTS {name}")
-    formats.sql(f"CREATE TABLE {name} (id BIGINT, k INT, s STRING, d DATE) {clauses}")
-    fill(formats, name, 0, files)
+    create(formats, name, clauses, files)
     return name
 
 
