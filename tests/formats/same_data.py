@@ -2,9 +2,9 @@
 
     python tests/formats/same_data.py --seed 7 --count 2000
 
-Each predicate must return the same rows from all three, with tamis on and off. It must keep the
-same files, too, unless a format records less about a column of that file than others: `_knows_less`
-has the complete list.
+Each predicate must return from all three the rows that plain Spark returns from Parquet. It must keep
+the same files, too, unless a format records less about a column of that file than others:
+`_knows_less` has the complete list.
 """
 
 from __future__ import annotations
@@ -310,23 +310,37 @@ class _Comparison:
             kind: f"SELECT _row FROM {n} WHERE {where}" for kind, n in self.copies.names.items()
         }
         try:
-            rows = {kind: _rows(self.plain.sql(query)) for kind, query in queries.items()}
+            expected = _rows(self.plain.sql(queries["parquet"]))
         except Exception:  # overflows and casts in ANSI mode
             self.tally.failed += 1
             return
-        frames = {kind: self.spark.sql(query) for kind, query in queries.items()}
-        found = {kind: _rows(frame) for kind, frame in frames.items()}
-        expected = rows["parquet"]
+        frames, found = {}, {}
+        for kind, query in queries.items():
+            try:
+                frames[kind] = self.spark.sql(query)
+                found[kind] = _rows(frames[kind])
+            except Exception:  # one of a row that plain Spark does not read in Parquet's files
+                if self._succeeds_without(query):
+                    raise
+                self.tally.failed += 1
+                return
         leaves = [leaf for leaf in self.copies.table.leaves if leaf.sql in where]
         # Iceberg's own scan takes NaN for less than the bounds of a file or a row group.
         uncertain = {"iceberg": self.copies.rows_with_nan(leaves)}
         for kind in FORMATS:
-            for title, answer in (("without", rows[kind]), ("with", found[kind])):
-                if set(answer) ^ set(expected) <= uncertain.get(kind, set()):
-                    continue
-                yield f"rows of {kind} {title} tamis: {answer}, of Parquet without: {expected}"
+            if set(found[kind]) ^ set(expected) <= uncertain.get(kind, set()):
+                continue
+            without = _rows(self.plain.sql(queries[kind]))
+            yield f"rows of {kind}: {found[kind]}, without tamis: {without}, of Parquet: {expected}"
         self.tally.rows += len(expected)
         yield from self._compare_files(where, leaves, expected, frames)
+
+    def _succeeds_without(self, query: str) -> bool:
+        try:
+            self.plain.sql(query).collect()
+        except Exception:
+            return False
+        return True
 
     def _compare_files(
         self, where: str, leaves: list[Leaf], rows: list[int], frames: dict[str, DataFrame]
