@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.tables import fill, only
+from tests.formats.tables import fill, only, united
 from tests.launch.statements import Statements
 
 pytestmark = pytest.mark.spark
@@ -98,16 +98,17 @@ def test_partitions(formats: Statements, transform: str) -> None:
     formats.sql(
         f"INSERT INTO {name} VALUES (NULL, NULL, NULL, NULL), (-1, -1, '', DATE'1969-12-31')"
     )
-    for where in [
+    conditions = [
         "id IS NULL",
         "id = -1",
         "id = 150",
         "k = 3",
         "d < DATE'1970-01-01'",
         "d IS NULL",
-    ]:
-        formats.same(f"SELECT * FROM {name} WHERE {where}")
-        formats.same(f"SELECT * FROM {name} WHERE NOT ({where})")
+    ]
+    queries = [f"SELECT * FROM {{t}} WHERE {where}" for where in conditions]
+    queries += [f"SELECT * FROM {{t}} WHERE NOT ({where})" for where in conditions]
+    assert formats.same(united(queries, name)).rows
 
 
 def test_time_travel_branches_and_tags(formats: Statements) -> None:

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.formats.tables import united
 from tests.formats.test_index import append, created, folder
-from tests.launch.statements import Answer, Statements
+from tests.launch.statements import OFF, Answer, Statements
 
 pytestmark = pytest.mark.spark
 
@@ -128,21 +129,26 @@ def test_promoted_types(formats: Statements) -> None:
     formats.sql(f"ALTER TABLE {name} ALTER COLUMN f TYPE DOUBLE")
     formats.sql(f"ALTER TABLE {name} ALTER COLUMN d TYPE DECIMAL(9,2)")
     formats.sql(f"INSERT INTO {name} VALUES (5000000000, 1e300, 1234567.25, 'q')")
+    queries = []
+    for where in (
+        "i = 750",
+        "i = 5000000000",
+        "i % 7 = 1",
+        "f > CAST(33.1 AS FLOAT)",
+        "f = CAST(1 / 3 AS FLOAT)",
+        "f + 1 > 1e10",
+        "d = 150.00",
+        "d > 999999.99",
+        "NOT (i = 750)",
+    ):
+        queries.append(f"SELECT * FROM {{t}} WHERE {where}")
+        queries.append(f"SELECT count(*), min(i), max(f), min(d) FROM {{t}} WHERE {where}")
+    all_queries = united(queries, name)
+    expected = formats.sql(all_queries, **OFF).rows
     for _ in ("index of the old types", "refreshed"):
-        for where in (
-            "i = 750",
-            "i = 5000000000",
-            "i % 7 = 1",
-            "f > CAST(33.1 AS FLOAT)",
-            "f = CAST(1 / 3 AS FLOAT)",
-            "f + 1 > 1e10",
-            "d = 150.00",
-            "d > 999999.99",
-            "NOT (i = 750)",
-        ):
-            found(formats, name, where)
-            formats.same(f"SELECT count(*), min(i), max(f), min(d) FROM {name} WHERE {where}")
+        assert formats.sql(all_queries).rows == expected
         formats.index("refresh", name)
+    assert formats.sql(all_queries).rows == expected
     assert found(formats, name, "d = 150.00").kept == [1]
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.tables import only
+from tests.formats.tables import only, united
 from tests.launch.statements import OFF, Answer, Statements
 
 pytestmark = pytest.mark.spark
@@ -326,9 +326,10 @@ def test_a_file_that_two_manifests_list(formats: Statements) -> None:
         # opens one manifest of the partitioned table; what has to open both leaves it to Iceberg
         first = formats.same(f"SELECT * FROM {table} WHERE k = 2")
         assert (len(first.rows), first.kept) == ((3, [1]) if partition else (0, []))
-        for rows in (2, 5, 7, 10, 12):
-            formats.same(f"SELECT count(*) FROM (SELECT * FROM {table} LIMIT {rows})")
-        formats.same(f"SELECT k, count(*), min(id) FROM {table} GROUP BY k")
+        counts = "SELECT count(*) FROM (SELECT * FROM {t}"
+        queries = [f"{counts} LIMIT {rows})" for rows in (2, 5, 7, 10, 12)]
+        queries.append("SELECT k, count(*), min(id) FROM {t} GROUP BY k")
         for k in (1, 2, 3):
-            formats.same(f"SELECT count(*) FROM (SELECT * FROM {table} WHERE k = {k} LIMIT 2)")
-            formats.same(f"SELECT count(*), max(id) FROM {table} WHERE k = {k}")
+            queries.append(f"{counts} WHERE k = {k} LIMIT 2)")
+            queries.append(f"SELECT count(*), max(id) FROM {{t}} WHERE k = {k}")
+        formats.same(united(queries, table))

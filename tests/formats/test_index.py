@@ -12,7 +12,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from tests.launch.statements import Statements
+from tests.formats.tables import united
+from tests.launch.statements import OFF, Statements
 
 pytestmark = pytest.mark.spark
 
@@ -23,17 +24,20 @@ def created(formats: Statements, name: str, using: str, clause: str = "") -> str
     """Create a table of 5 files whose keys spread over all of them; return its name."""
     name = f"ice.db.{name}" if using == "iceberg" else name
     formats.sql(f"DROP TABLE IF EXISTS {name}{' PURGE' if using == 'iceberg' else ''}")
-    formats.sql(f"CREATE TABLE {name} (id BIGINT, key BIGINT, s STRING) USING {using} {clause}")
-    append(formats, name, 0, 5)
+    formats.sql(f"CREATE TABLE {name} USING {using} {clause} AS {rows(0, 5)}")
     return name
 
 
 def append(formats: Statements, name: str, first: int, files: int) -> None:
     """Append files of 100 rows each."""
-    formats.sql(
-        f"INSERT INTO {name} SELECT /*+ REPARTITION_BY_RANGE({files}, id) */ id, "
-        "id * 7919 % 1000 key, element_at(array('aa', 'bb', 'cc'), CAST(id DIV 200 % 3 + 1 AS INT))"
-        f" FROM range({first * 100}, {(first + files) * 100})"
+    formats.sql(f"INSERT INTO {name} {rows(first, files)}")
+
+
+def rows(first: int, files: int) -> str:
+    return (
+        f"SELECT /*+ REPARTITION_BY_RANGE({files}, id) */ id, id * 7919 % 1000 key, "
+        "element_at(array('aa', 'bb', 'cc'), CAST(id DIV 200 % 3 + 1 AS INT)) s "
+        f"FROM range({first * 100}, {(first + files) * 100})"
     )
 
 
@@ -122,23 +126,24 @@ def test_deleted_rows_stay_deleted(formats: Statements, using: str) -> None:
     name = created(formats, "shrunk", using, deletes(using))
     formats.index("build", name, columns={"key": "values"}, expressions=["id % 100"])
     formats.sql(f"DELETE FROM {name} WHERE id IN (0, 99, 105)")
+    queries = [
+        "SELECT count(*), min(id), max(id), min(key), max(key) FROM {t}",
+        "SELECT count(*), min(id), max(id), min(s) FROM {t} WHERE id + 0 < 200",
+        "SELECT count(*), max(id) FROM {t} WHERE id + 0 < 100",
+        "SELECT count(*) FROM {t} WHERE key >= 0",
+        "SELECT count(key), count(s) FROM {t} WHERE id + 0 < 200",
+        "SELECT * FROM {t} ORDER BY id LIMIT 2",
+        "SELECT * FROM {t} ORDER BY id DESC LIMIT 2",
+        "SELECT * FROM {t} WHERE key = 0",
+        "SELECT * FROM {t} WHERE id % 100 = 99 AND id + 0 < 300",
+        "SELECT * FROM {t} WHERE id + 0 < 200 AND id NOT IN (SELECT id FROM {t} WHERE key = 750)",
+    ]
+    united_queries = united(queries, name)
+    expected = formats.sql(united_queries, **OFF).rows
     for refreshed in (False, True):
         if refreshed:
             formats.index("build", name, columns={"key": "values"}, expressions=["id % 100"])
-        for query in [
-            f"SELECT count(*), min(id), max(id), min(key), max(key) FROM {name}",
-            f"SELECT count(*), min(id), max(id), min(s) FROM {name} WHERE id + 0 < 200",
-            f"SELECT count(*), max(id) FROM {name} WHERE id + 0 < 100",
-            f"SELECT count(*) FROM {name} WHERE key >= 0",
-            f"SELECT count(key), count(s) FROM {name} WHERE id + 0 < 200",
-            f"SELECT * FROM {name} ORDER BY id LIMIT 2",
-            f"SELECT * FROM {name} ORDER BY id DESC LIMIT 2",
-            f"SELECT * FROM {name} WHERE key = 0",
-            f"SELECT * FROM {name} WHERE id % 100 = 99 AND id + 0 < 300",
-            f"SELECT * FROM {name} WHERE id + 0 < 200 AND id NOT IN (SELECT id FROM {name} "
-            "WHERE key = 750)",
-        ]:
-            formats.same(query)
+        assert formats.sql(united_queries).rows == expected
         assert formats.same(f"SELECT * FROM {name} WHERE key = 7919 * 107 % 1000").kept == [1]
         assert len(formats.sql(f"SELECT * FROM {name} WHERE id + 0 < 200 LIMIT 198").rows) == 197
 
@@ -172,6 +177,7 @@ def test_partitions(formats: Statements, using: str) -> None:
     name = created(formats, "partitioned", using, "PARTITIONED BY (s)")
     formats.sql(f"INSERT INTO {name} VALUES (1000, 1000, NULL), (NULL, NULL, 'd/e f')")
     formats.index("build", name, columns={"key": "bloom"}, expressions=["concat(key % 2, 'x')"])
+    queries = []
     for where in [
         "key = 750",
         "key = 750 AND s = 'aa'",
@@ -181,8 +187,9 @@ def test_partitions(formats: Statements, using: str) -> None:
         "NOT (concat(key % 2, 'x') = '1x')",
         "key IS NULL",
     ]:
-        formats.same(f"SELECT * FROM {name} WHERE {where}")
-        formats.same(f"SELECT s, count(*) FROM {name} WHERE {where} GROUP BY s")
+        queries.append(f"SELECT * FROM {{t}} WHERE {where}")
+        queries.append(f"SELECT s, count(*) FROM {{t}} WHERE {where} GROUP BY s")
+    formats.same(united(queries, name))
     assert formats.same(f"SELECT * FROM {name} WHERE key = 1000").kept[0] <= 2
 
 
@@ -195,7 +202,7 @@ def test_time_travel_to_a_version_that_the_index_does_not_know(
         (row,) = formats.sql(f"SELECT snapshot_id FROM {name}.snapshots").rows
         before = row.strip("(,)")
     else:
-        before = "1"
+        before = "0"
     formats.sql(f"UPDATE {name} SET key = -1 WHERE id >= 400")
     formats.index("build", name, columns={"key": "values"})
     query = f"SELECT * FROM {name} VERSION AS OF {before} WHERE key = 7919 * 450 % 1000"
