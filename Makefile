@@ -54,7 +54,7 @@ $(FORMATTED): $(SCALA_SOURCES)
 test-scala:
 	$(SBT) $(SCALA_LINT) test </dev/null
 
-# Files in the order of tests/conftest.py, those with slow tests first; some folders as if one file.
+# Files in the order of tests/conftest.py, those with slow tests first; some files as if they were one.
 PYTEST := $(PYTHON) -m pytest --dist loadfile --no-loadscope-reorder --doctest-modules
 
 # One more than the two cores, because tests wait for the processes that they start.

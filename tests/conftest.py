@@ -29,8 +29,18 @@ DIRECTORIES = {
     "spark.sql.warehouse.dir": "spark-warehouse",
     "spark.tamis.cache.location": "tamis-cache",
 }
-#: Folders whose files share a Spark of their own, so that it starts once.
-TOGETHER = ("tests/sources/",)
+#: Units of files, by the beginnings of their paths, that share a Spark of their own, so that it starts
+#: once. A file belongs to the first unit that names it. The units are the longest work of a run.
+UNITS = (
+    (
+        "tests/formats/test_delta",
+        "tests/formats/test_row_level_commands",
+        "tests/formats/test_written_by_delta",
+    ),
+    ("tests/formats/test_catalogs",),
+    ("tests/formats/",),
+    ("tests/sources/",),
+)
 SPARK_FIXTURES = {"_spark_session", "spark_context", "spark_session", "spark"}
 
 # Spark and the processes that it starts import this tree, whether or not it is installed.
@@ -82,7 +92,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark every test that uses Spark, so that `-m "not spark"` runs without a JVM.
 
-    Files with slow tests come first: a distributed run ends when its last file does.
+    Units and files with slow tests come first: a distributed run ends when its last file does.
     """
     ranks: dict[Path, int] = {}
     for item in items:
@@ -93,15 +103,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             (k for k, mark in enumerate(marks) if item.get_closest_marker(mark)), len(marks)
         )
         ranks[item.path] = min(rank, ranks.get(item.path, rank))
-    items.sort(key=lambda item: ranks[item.path])
+    items.sort(key=lambda item: (_unit(item.nodeid), ranks[item.path]))
+
+
+def _unit(nodeid: str) -> int:
+    """Return the number of the unit of a test, or that of units."""
+    return next((k for k, unit in enumerate(UNITS) if nodeid.startswith(unit)), len(UNITS))
 
 
 class _Scheduling(LoadFileScheduling):
-    """Gives the tests of a file, or of a folder in TOGETHER, to one process."""
+    """Gives the tests of a file, or of one of UNITS, to one process."""
 
     def _split_scope(self, nodeid: str) -> str:
-        file = super()._split_scope(nodeid)
-        return next((folder for folder in TOGETHER if file.startswith(folder)), file)
+        unit = _unit(nodeid)
+        return str(UNITS[unit]) if unit < len(UNITS) else str(super()._split_scope(nodeid))
 
 
 @pytest.hookimpl(optionalhook=True)  # of pytest-xdist
