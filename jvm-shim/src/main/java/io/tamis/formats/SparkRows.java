@@ -11,7 +11,7 @@ import org.apache.spark.sql.types.StructType;
  * Rows in the form in which Spark computes with them.
  *
  * <p>Written in Java: Scala's private[sql] makes these parts inaccessible to Scala code outside of
- * Spark, but they are public in the bytecode (checked on 4.0 to 4.3).
+ * Spark, but they are public in the bytecode (seen on 4.1).
  */
 final class SparkRows {
   private SparkRows() {}
