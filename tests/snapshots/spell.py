@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from tamis.evaluation.domain.truth import TruthSet
+from tamis.plan.known_true import KnownTrue
 from tamis.reasons import Reason
 
-#: Fields whose values follow from other fields, and what earlier scans have found: nothing.
-_LEFT_OUT = {"keys", "known", "is_remembered"}
+#: Fields whose values follow from other fields, and what follows from earlier scans: nothing.
+_LEFT_OUT = {"keys", "is_remembered"}
 
 
 def digest(answer: Any) -> str:
@@ -64,7 +65,8 @@ def spelled(answer: Any) -> str:
     if is_dataclass(answer) and not isinstance(answer, type):
         # Values only: a class or a field may get another name.
         names = [each.name for each in fields(answer) if each.name not in _LEFT_OUT]
-        return spelled([getattr(answer, name) for name in names])
+        values = [getattr(answer, name) for name in names]
+        return spelled([each for each in values if not isinstance(each, KnownTrue)])
     raise TypeError(f"no text for {type(answer)}")
 
 
