@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from py4j.java_gateway import JavaClass, JavaPackage, JVMView
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,3 +25,44 @@ def save_work(spark: SparkSession) -> None:
     # A job records the call stack that started it unless a call site is set.
     context.sc().setLocalProperty("callSite.short", "test")
     context.sc().setLocalProperty("callSite.long", "test")
+    _plan_with_the_class_loader_of_tasks(spark)
+    _remember_java_names()
+
+
+def _plan_with_the_class_loader_of_tasks(spark: SparkSession) -> None:
+    """Let this thread and the tasks of a local Spark share generated code.
+
+    Spark keeps compiled code by class loader, and tasks have one of their own, so that a driver
+    that runs its own tasks compiles everything twice. The loader of the tasks is a child of the
+    driver's and asks it first, so every class remains the same.
+    """
+    thread = spark._jvm.java.lang.Thread
+    spark.range(1).collect()  # a thread that has run a task keeps its class loader
+    (worker, *_) = (
+        each
+        for each in thread.getAllStackTraces().keySet()
+        if each.getName().startswith("Executor task launch worker")
+    )
+    thread.currentThread().setContextClassLoader(worker.getContextClassLoader())
+
+
+def _remember_java_names() -> None:
+    """Ask the JVM once whether a name such as `java.util` is a package or a class.
+
+    For a package, the JVM searches each of Spark's 300 jars for a class of this name.
+    """
+    for kind in (JavaPackage, JVMView):
+        if not hasattr(kind.__getattr__, "remembers"):
+            kind.__getattr__ = _remembering(kind.__getattr__)
+
+
+def _remembering(look_up: Any) -> Any:
+    def looked_up(self: Any, name: str) -> Any:
+        found = look_up(self, name)
+        # a later import can make a class of a name in upper case
+        if isinstance(found, JavaClass) or (isinstance(found, JavaPackage) and name.islower()):
+            self.__dict__[name] = found
+        return found
+
+    looked_up.remembers = True  # type: ignore[attr-defined]
+    return looked_up
