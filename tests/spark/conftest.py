@@ -124,30 +124,34 @@ def sql_tab(spark: SparkSession) -> dict[str, list[int]]:
 
 
 @pytest.fixture(scope="module")
-def rows_without_tamis() -> dict[str, list[str]] | None:
-    """Cache rows by statement, for modules that repeat statements over unchanged tables.
+def rows_without_tamis() -> dict[str, list[str]]:
+    """Return the rows that `same` keeps for a module, by statement."""
+    return {}
 
-    None: no cache.
-    """
-    return None
+
+@pytest.fixture(scope="module")
+def fixed_tables() -> bool:
+    """Return whether `same` takes each statement of the module for unchanged."""
+    return False
 
 
 @pytest.fixture
 def same(
-    spark: SparkSession, rows_without_tamis: dict[str, list[str]] | None
-) -> Callable[[str], DataFrame]:
+    spark: SparkSession, rows_without_tamis: dict[str, list[str]], fixed_tables: bool
+) -> Callable[..., DataFrame]:
     """Run a statement with tamis off and on and compare the rows.
 
-    Return the frame with tamis on.
+    Return the frame with tamis on. With `unchanged`, the statement has the same rows in each test
+    of the module that compares it so, and they are computed once without tamis.
     """
 
-    def check(statement: str) -> DataFrame:
-        off = None if rows_without_tamis is None else rows_without_tamis.get(statement)
+    def check(statement: str, unchanged: bool = fixed_tables) -> DataFrame:
+        off = rows_without_tamis.get(statement) if unchanged else None
         if off is None:
             spark.conf.set("spark.tamis.enabled", "false")
             off = rows(spark.sql(statement))
             spark.conf.set("spark.tamis.enabled", "true")
-        if rows_without_tamis is not None:
+        if unchanged:
             rows_without_tamis[statement] = off
         frame = spark.sql(statement)
         assert rows(frame) == off

@@ -81,9 +81,9 @@ def tables(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="module")
-def rows_without_tamis() -> dict[str, list[str]]:
-    """Cache rows by statement. They do not depend on the join strategy, so they are read once."""
-    return {}
+def fixed_tables() -> bool:
+    """Compute rows without tamis once: they do not depend on the join strategy."""
+    return True
 
 
 @pytest.fixture
