@@ -287,6 +287,12 @@ def test_files_read_with_run_time_filters(
     same(statement)
     read = sql_tab(views)["files read after run-time filters"]
     assert max(read) == files
+
+
+@pytest.mark.parametrize("statement", [statement for statement, _ in AT_RUN_TIME])
+def test_files_read_without_run_time_filters(
+    views: SparkSession, same: Same, statement: str
+) -> None:
     views.conf.set("spark.tamis.runtimeFilters.enabled", "false")
     same(statement)
     assert max(sql_tab(views)["files read after run-time filters"]) >= 31
