@@ -173,6 +173,9 @@ def test_scans_with_and_without_a_run_time_filter(
     )
 
 
+OPERATORS = ("=", "<>", "<", ">=", "<=>")
+
+
 @pytest.mark.parametrize(
     "kind", ["DATE", "TIMESTAMP", "DOUBLE", "DECIMAL(9,2)", "BOOLEAN", "STRING"]
 )
@@ -188,13 +191,19 @@ def test_partition_columns_of_types_prune(
         "STRING": ["a/b", "ü"],
     }[kind]
     spark.sql(f"CREATE TABLE p (id BIGINT, v {kind}) USING parquet PARTITIONED BY (v)")
-    for number, value in enumerate([*values, None]):
-        literal = "NULL" if value is None else f"'{value}'"
-        spark.sql(f"INSERT INTO p SELECT {number}, CAST({literal} AS {kind})")
+    rows_of_files = [
+        f"({number}, {'NULL' if value is None else repr(value)})"
+        for number, value in enumerate([*values, None])
+    ]
+    inserted = f"VALUES {', '.join(rows_of_files)} AS given (id, v)"
+    spark.sql(f"INSERT INTO p SELECT id, CAST(v AS {kind}) FROM {inserted}")
     for value in values:
-        for operator in ("=", "<>", "<", ">=", "<=>"):
-            same(f"SELECT * FROM p WHERE v {operator} CAST('{value}' AS {kind})")
-            same(f"SELECT * FROM p WHERE v {operator} CAST('{value}' AS {kind}) OR id = 0")
+        compared = [f"v {operator} CAST('{value}' AS {kind})" for operator in OPERATORS]
+        branches = [
+            f"SELECT {n} AS branch, * FROM p WHERE {condition}"
+            for n, condition in enumerate(compared + [f"{each} OR id = 0" for each in compared])
+        ]
+        same(" UNION ALL ".join(branches))
     same("SELECT * FROM p WHERE v IS NULL OR id = 1")
 
 
