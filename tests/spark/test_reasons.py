@@ -7,6 +7,7 @@ files.
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -20,7 +21,7 @@ import pytest
 import tamis
 from tamis.reasons import REASONS
 from tests.remote.airport_server import Served, parquet, serving
-from tests.spark.conftest import rows
+from tests.spark.conftest import read_parquet, rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -43,13 +44,15 @@ INT96 = ("spark.sql.parquet.outputTimestampType", "INT96")
 class World:
     """Tables of one test, by name: also temporary views of that name.
 
-    written: a directory of tables that other tests have written, to be copied.
+    written: a directory of tables that all tests share. A test copies the files of such a table
+    before it changes them or their index.
     """
 
     def __init__(self, spark: SparkSession, folder: Path, written: Path) -> None:
         self.spark = spark
         self._folder = folder
         self._written = written
+        self._shared: set[str] = set()  # names of tables whose files are shared
         self.paths: dict[str, str] = {}
         self.resources = ExitStack()
 
@@ -64,12 +67,21 @@ class World:
         from pyspark.sql.functions import expr
 
         timestamps = self.spark.conf.get(INT96[0])
-        written = self._written / f"{by} {timestamps}"
+        written = self._written / re.sub(r"\W+", "_", f"{by} {timestamps} {index}")
         if not written.exists():
             self.rows().repartitionByRange(FILES, expr(by)).write.parquet(str(written))
-        self.view(name, shutil.copytree(written, self.path(name)))
-        if index is not None:
-            self.index(name, **index)
+            if index is not None:
+                tamis.index(self.spark, str(written)).build(**{"fill_gaps": False, **index})
+        self.paths[name] = str(written)
+        self._shared.add(name)
+        self.view(name, str(written))
+
+    def own(self, name: str = "t") -> None:
+        """Copy a shared table without its index, to change it."""
+        if name in self._shared:
+            shared = self.paths[name]
+            ignored = shutil.ignore_patterns("_tamis")
+            self.view(name, shutil.copytree(shared, self.path(name), ignore=ignored))
 
     def write(self, name: str, frame: DataFrame) -> None:
         path = self.path(name)
@@ -77,15 +89,17 @@ class World:
         self.view(name, path)
 
     def view(self, name: str, path: str) -> None:
-        self.spark.read.parquet(path).createOrReplaceTempView(name)
+        read_parquet(self.spark, path).createOrReplaceTempView(name)
 
     def path(self, name: str) -> str:
         """Return a directory that does not exist yet, and make it the path of the table."""
         number = len(list(self._folder.iterdir()))
+        self._shared.discard(name)
         self.paths[name] = str(self._folder / f"{name}-{number}")
         return self.paths[name]
 
     def index(self, name: str = "t", **what: Any) -> None:
+        self.own(name)
         tamis.index(self.spark, self.paths[name]).build(**{"fill_gaps": False, **what})
 
     def set(self, key: str, value: str) -> None:
@@ -201,7 +215,8 @@ def values_outside_a_list(w: World) -> Any:
 
 @case("FILES_WITHOUT_STATISTICS")
 def a_new_file(w: World) -> Any:
-    w.table(index={})
+    w.table()
+    w.index()
     w.rows("id < 100").write.mode("append").parquet(w.paths["t"])
     read = lambda: w.spark.read.parquet(w.paths["t"]).where("id >= 100")  # noqa: E731
     return read, lambda: tamis.index(w.spark, w.paths["t"]).refresh()
