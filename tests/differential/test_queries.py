@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 
-SEED, COUNT = 3096, 70
+SEED, COUNT = 7125, 70
 #: The methods of the grammar, without those of the common base class.
 PRODUCTIONS = {
     name

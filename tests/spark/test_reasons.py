@@ -712,7 +712,7 @@ def a_foreign_file_index(w: World) -> Any:
     w.table(index={})
     jvm = w.spark._jvm
     plan = w.spark.table("t")._jdf.queryExecution()
-    mine = plan.optimizedPlan().scan().index()
+    mine = plan.optimizedPlan().scan().table().fileIndex()
     files = plan.analyzed().collectLeaves().head().relation()
     relation = jvm.org.apache.spark.sql.execution.datasources.HadoopFsRelation(
         mine,
