@@ -25,7 +25,17 @@ __all__ = ["FIRST_SPARK", "NEXT_SPARK", "jar_file", "java", "packages", "pyspark
 
 _OLDEST_PYTHON = (3, 11)
 _OLDEST_JAVA = 17
-_PACKAGES = ("msgpack", "msgspec", "numpy", "platformdirs", "py4j", "pyarrow", "rich", "typer")
+_PACKAGES = (
+    "cachetools",
+    "msgpack",
+    "msgspec",
+    "numpy",
+    "platformdirs",
+    "py4j",
+    "pyarrow",
+    "rich",
+    "typer",
+)
 
 
 def python() -> Finding:
