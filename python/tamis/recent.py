@@ -38,6 +38,11 @@ class Recent(Generic[V]):
         with self._lock:
             self._values[key] = value
 
+    def forget(self, key: Hashable) -> None:
+        """Keep no value of a key."""
+        with self._lock:
+            self._values.pop(key, None)
+
     def get_or(
         self, key: Hashable | None, make: Callable[[], V], keeps: Callable[[], bool] = lambda: True
     ) -> V:

@@ -38,3 +38,7 @@ def test_sizes_count_together_and_a_value_that_is_too_large_is_kept_alone() -> N
     assert [recent.get(key) for key in "ab"] == ["1234", None]
     recent.keep("c", "123456")
     assert [recent.get(key) for key in "ac"] == [None, "123456"]
+    recent.forget("c")
+    recent.forget("c")  # it is not there any more
+    recent.keep("d", "1234")
+    assert [recent.get(key) for key in "cd"] == [None, "1234"]

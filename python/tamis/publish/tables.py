@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Final, TypeVar
 from weakref import WeakValueDictionary
@@ -25,6 +24,7 @@ from tamis.publish.footer_cache import Footers, leaves_of
 from tamis.publish.part_reader import PartReader
 from tamis.publish.pruning import Snapshot
 from tamis.publish.table_statistics import table_statistics
+from tamis.recent import Recent
 from tamis.sources.errors import SourceError
 from tamis.sources.fields import fields_of, table_schema
 from tamis.sources.file_source import Listing, Moment
@@ -74,7 +74,7 @@ class PublishedTable:
         self._due = 0.0
         #: Snapshots that some component uses, and the last ones.
         self._used: WeakValueDictionary[str, Snapshot] = WeakValueDictionary()
-        self._recent: OrderedDict[str, Snapshot] = OrderedDict()
+        self._recent = Recent[Snapshot](_VERSIONS)
 
     def current(self) -> Snapshot:
         """Return the table as it is now, or was a moment ago.
@@ -143,10 +143,8 @@ class PublishedTable:
     def _keep(self, snapshot: Snapshot) -> None:
         if not snapshot.version:
             return
-        self._used[snapshot.version] = self._recent[snapshot.version] = snapshot
-        self._recent.move_to_end(snapshot.version)
-        while len(self._recent) > _VERSIONS:
-            self._recent.popitem(last=False)
+        self._used[snapshot.version] = snapshot
+        self._recent.keep(snapshot.version, snapshot)
 
     def _read(
         self,

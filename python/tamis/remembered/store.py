@@ -15,7 +15,6 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections import OrderedDict
 from collections.abc import Collection, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -30,6 +29,7 @@ import pyarrow as pa
 from tamis.evaluation.domain.bounds import Flags
 from tamis.files.row_ranges import RowRanges
 from tamis.indexing.read.cache import private_directory
+from tamis.recent import Recent
 from tamis.remembered.bodies import Body
 from tamis.remembered.notes import Note, read_note, write_note
 from tamis.remembered.partial import PartialFiles
@@ -117,7 +117,7 @@ class Store:
         self._kept: dict[str, Kept] = {}
         self._by_key: dict[tuple[str, str], list[Kept]] = {}
         self._passing_by_key: dict[tuple[str, str], list[Kept]] = {}
-        self._bodies: OrderedDict[str, Body] = OrderedDict()
+        self._bodies = Recent[Body](_MOST_BYTES, lambda body: body.size)
         self._stamp = -1
 
     def all(self) -> list[Kept]:
@@ -247,7 +247,7 @@ class Store:
 
     def _forget(self, kept: Kept) -> None:
         del self._kept[kept.name]
-        self._bodies.pop(kept.name, None)
+        self._bodies.forget(kept.name)
         _remove_from(self._by_key, (kept.note.reading, min(kept.keys)), kept)
         if kept.num_passing or kept.num_passing_partial:
             for key in kept.keys:
@@ -304,13 +304,8 @@ class Store:
                     note = None
                 if note is None:
                     return None
-                body = self._bodies[kept.name] = Body.of(note, kept.size)
-            self._bodies.move_to_end(kept.name)
-            while (
-                len(self._bodies) > 1
-                and sum(each.size for each in self._bodies.values()) > _MOST_BYTES
-            ):
-                self._bodies.popitem(last=False)
+                body = Body.of(note, kept.size)
+                self._bodies.keep(kept.name, body)
             return body
 
     def _write_use(self, kept: Kept) -> None:

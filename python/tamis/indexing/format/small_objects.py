@@ -7,13 +7,12 @@ segment never change: the number of bytes and the checksum in the pointer identi
 
 from __future__ import annotations
 
-import threading
 import zlib
-from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
 
 from tamis.indexing.format.layout import DataFile
+from tamis.recent import Recent
 
 __all__ = ["KEPT_BYTES", "MOST_BYTES", "SmallObjects"]
 
@@ -34,9 +33,7 @@ class SmallObjects:
 
     def __init__(self, most: int = KEPT_BYTES) -> None:
         self._most = most
-        self._contents: OrderedDict[_Key, bytes] = OrderedDict()
-        self._size = 0
-        self._lock = threading.Lock()
+        self._contents = Recent[bytes](most, len)
 
     def get(self, uri: str, identity: DataFile, read: Callable[[], bytes]) -> bytes:
         """Return the content of a file, which is read if it is not known.
@@ -50,21 +47,14 @@ class SmallObjects:
             ValueError: The content is another one.
         """
         key = (uri, identity.size, identity.checksum)
-        with self._lock:
-            content = self._contents.get(key)
-            if content is not None:
-                self._contents.move_to_end(key)
-                return content
+        known = self._contents.get(key)
+        if known is not None:
+            return known
         content = read()
         if len(content) != identity.size:
             raise ValueError(f"it has {len(content)} bytes instead of {identity.size}")
         if zlib.crc32(content) != identity.checksum:
             raise ValueError("its checksum does not match")
-        with self._lock:
-            if key not in self._contents:
-                self._contents[key] = content
-                self._size += len(content)
-            while self._size > self._most:
-                _, oldest = self._contents.popitem(last=False)
-                self._size -= len(oldest)
+        if len(content) <= self._most:
+            self._contents.keep(key, content)
         return content
