@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 #: The last character of plane 3: later ones are unassigned, private, tags or selectors of variants,
-#: none of which has letter case.
+#: and have no letter case.
 LAST = 0x3FFFF
 LOCALES = ("", "tr", "lt", "az", "el")
 BINARY = {

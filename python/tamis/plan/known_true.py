@@ -1,7 +1,7 @@
 """Conjuncts that earlier scans have found true for every row of some files and row groups.
 
-A file or row group of which such a scan returned every row, counted after its filter, has no row
-for which a conjunct of the filter is false or NULL:
+If as many rows passed the filter of such a scan as a file or row group has, then no conjunct of the
+filter is false or NULL for any of these rows:
 
     rows in the file   rows that passed `a AND b`    a is true for    b is true for
     50                 50                            every row        every row

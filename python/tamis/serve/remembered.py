@@ -6,7 +6,7 @@
     predicates       list<utf8>, which no row of the files passes together
     files            int64, the number of files without such a row
     partial_files    int64, the number of other files with row groups without such a row
-    passing_files    int64, the number of files of which every row passes each predicate
+    passing_files    int64, the number of files in which every row passes each predicate
     partial_passing_files  int64, the number of other files with row groups of such rows
     bytes            int64, the size of the note
     learnt           timestamp

@@ -1,7 +1,7 @@
 package io.tamis
 
 import io.tamis.bridge.AnyFailure
-import io.tamis.planning.{Decision, PlannedFiles, ScanSizes}
+import io.tamis.planning.{Conjunct, Decision, PlannedFiles, ScanSizes}
 import io.tamis.report.ScanReport
 import io.tamis.wire.Reason
 import org.apache.spark.sql.ExtendedExplainGenerator
@@ -30,7 +30,7 @@ private object TamisExplain {
   def of(number: Int, table: PlannedFiles, decision: Decision): String = {
     val d = decision.shown
     val conjuncts = d.conjuncts.map { c =>
-      val known = if (c.isRemembered) " (an earlier scan found it true for every row)" else ""
+      val known = if (c.isRemembered) s" (${Conjunct.FoundTrue})" else ""
       s"${c.pushdown.name}: ${c.sql}${why(c.reason)}$known"
     }
     val goals = table.purpose.goals.map(g =>

@@ -31,10 +31,7 @@ private[formats] final class GroupsOfTask(
     wanted: Seq[OfGroup]
 ) extends Serializable {
   private val types = input.map(_.dataType).toArray
-  private val isFixed = types.map {
-    case d: DecimalType => d.precision <= Decimal.MAX_LONG_DIGITS
-    case other          => UnsafeRow.isFixedLength(other)
-  }
+  private val isFixed = types.map(UnsafeRow.isFixedLength(_))
 
   /** The columns of the groups. */
   val schema: StructType = StructType(

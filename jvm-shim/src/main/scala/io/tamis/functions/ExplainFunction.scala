@@ -1,6 +1,6 @@
 package io.tamis.functions
 
-import io.tamis.planning.ScanSizes
+import io.tamis.planning.{Conjunct, ScanSizes}
 import io.tamis.report.ScanReport
 import scala.jdk.CollectionConverters._
 
@@ -27,8 +27,6 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
       "files_total BIGINT, bytes_kept BIGINT, bytes_total BIGINT, rows_kept BIGINT, " +
       "rows_total BIGINT, files_pruned BIGINT, reason STRING, fix STRING, files_read BIGINT"
   )
-
-  private val FoundTrue = "an earlier scan found it true for every row"
 
   override protected def rows(planned: QueryExecution): Seq[Row] = {
     val explained = ScanReport.explained(planned)
@@ -76,7 +74,7 @@ object ExplainFunction extends QueryFunction("tamis_explain") {
         "what" -> text(c, "pushdown"),
         "sql" -> text(c, "sql"),
         "files_pruned" -> this.number(c, "pruned_files")
-      ) ++ (if (c.path("remembered").asBoolean) Seq("reason" -> FoundTrue) else why(c))
+      ) ++ (if (c.path("remembered").asBoolean) Seq("reason" -> Conjunct.FoundTrue) else why(c))
     }
     val files = scan.path("remembered_files").asLong
     val groups = scan.path("remembered_row_groups").asLong

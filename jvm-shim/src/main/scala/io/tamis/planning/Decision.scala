@@ -27,6 +27,12 @@ final case class Conjunct(
     isExact || reason.exists(r => LeftInPlan.all.exists(_.code == r.code))
 }
 
+object Conjunct {
+
+  /** Why a remembered conjunct is exact, for users. */
+  val FoundTrue: String = "an earlier scan found it true for every row"
+}
+
 /** Why a conjunct that is true for every row stays in the plan.
   *
   * @param code

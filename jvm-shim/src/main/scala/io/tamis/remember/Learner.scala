@@ -93,7 +93,7 @@ private object Learnt {
 /** Rows of files, by the ordinals of the files.
   *
   * @param files
-  *   those all of whose rows are meant
+  *   files with all of their rows
   * @param rows
   *   of other files
   */

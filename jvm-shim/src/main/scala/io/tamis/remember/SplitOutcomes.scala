@@ -62,7 +62,7 @@ final case class SplitRows(
   * @param hit
   *   those of them in which a row passed the filter
   * @param full
-  *   those of them that are whole files of which all rows passed
+  *   those of them that are whole files whose rows all passed
   * @param rows
   *   by position, what is known of row groups
   */

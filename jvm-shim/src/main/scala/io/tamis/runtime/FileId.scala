@@ -81,19 +81,19 @@ final class LastFile {
   private var path: UTF8String = _
 
   /** What `path` is a copy of. The rows of a batch of columns have the same object. */
-  private var given: UTF8String = _
+  private var original: UTF8String = _
   private var noSize, noTime = true
   private var size, time = 0L
   private var known = 0L
 
   def id(path: UTF8String, noSize: Boolean, size: Long, noTime: Boolean, time: Long): Long = {
-    val isSame = this.path != null && ((given eq path) || this.path.equals(path)) &&
+    val isSame = this.path != null && ((original eq path) || this.path.equals(path)) &&
       this.size == size && this.time == time && this.noSize == noSize && this.noTime == noTime
-    if (isSame) given = path
+    if (isSame) original = path
     else {
       // a copy, because the bytes of a row are overwritten by the next one
       this.path = if (path == null) null else path.clone()
-      given = path
+      original = path
       this.noSize = noSize
       this.size = size
       this.noTime = noTime

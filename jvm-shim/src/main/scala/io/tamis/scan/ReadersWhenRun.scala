@@ -6,6 +6,7 @@ import org.apache.spark.sql.execution.WholeStageCodegenExec
 import org.apache.spark.sql.execution.datasources.parquet.ParquetUtils
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
 import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.types.StructType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
 /** The readers of a scan, created only when a job is about to use them.
@@ -46,8 +47,14 @@ object ReadersWhenRun {
 
   /** Same answer as Spark's readers, on 4.0 to 4.3. */
   private def isColumnar(scan: ParquetScan): Boolean = {
-    val (conf, schema) = (SQLConf.get, scan.readSchema())
-    ParquetUtils.isBatchReadSupportedForSchema(conf, schema) && conf.wholeStageEnabled &&
-    !WholeStageCodegenExec.isTooManyFields(conf, schema)
+    val schema = scan.readSchema()
+    ParquetUtils.isBatchReadSupportedForSchema(SQLConf.get, schema) && codeReadsColumns(schema)
+  }
+
+  /** Whether Spark generates code for a scan of these columns. Without it, its scans return rows.
+    */
+  def codeReadsColumns(columns: StructType): Boolean = {
+    val conf = SQLConf.get
+    conf.wholeStageEnabled && !WholeStageCodegenExec.isTooManyFields(conf, columns)
   }
 }

@@ -81,7 +81,7 @@ class SplitProgressSuite extends munit.FunSuite {
     assertEquals(read.progress.ended(), ended(isHit = true, None))
   }
 
-  test("a row group, and a whole file, of which as many rows pass as it has, is full") {
+  test("a row group is full, and so is a whole file, if as many rows pass as it has") {
     val read = new Read(2).batch(0, rows = 4).batch(0, rows = 6).batch(1, rows = 10)
     assertEquals(read.progress.ended(), full(rows(0L -> 20L), 20))
     // one row of the second row group is missing

@@ -12,10 +12,8 @@ import io.tamis.scan.{
 
 import org.apache.spark.sql.catalyst.FileSourceOptions
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
-import org.apache.spark.sql.execution.WholeStageCodegenExec
 import org.apache.spark.sql.execution.datasources.{FileFormat, HadoopFsRelation}
 import org.apache.spark.sql.execution.datasources.v2.parquet.ParquetScan
-import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{StructField, StructType}
 
 /** Reads files by Delta's own format, which finds columns under their names in the files, and marks
@@ -46,7 +44,9 @@ private[delta] final class DeltaFormatReader(relation: HadoopFsRelation, marks: 
   override def of(scan: ParquetScan): ReadersWhenRun = {
     val ofFiles = StructType(scan.readDataSchema ++ marks)
     val all = StructType(ofFiles ++ scan.readPartitionSchema)
-    val columnar = isColumnar(all)
+    // same answer as FileSourceScanExec (seen on 4.1)
+    val columnar =
+      ReadersWhenRun.codeReadsColumns(all) && relation.fileFormat.supportBatch(session, all)
     val options = relation.options
     def readers = new DeltaReaders(
       relation.fileFormat.buildReaderWithPartitionValues(
@@ -65,14 +65,5 @@ private[delta] final class DeltaFormatReader(relation: HadoopFsRelation, marks: 
       new FileSourceOptions(CaseInsensitiveMap(options))
     )
     new ReadersWhenRun(columnar, () => readers)
-  }
-
-  /** Same answer as FileSourceScanExec (seen on 4.1): without generated code that reads columns,
-    * the format returns rows.
-    */
-  private def isColumnar(columns: StructType): Boolean = {
-    val conf = SQLConf.get
-    conf.wholeStageEnabled && !WholeStageCodegenExec.isTooManyFields(conf, columns) &&
-    relation.fileFormat.supportBatch(session, columns)
   }
 }
