@@ -13,15 +13,14 @@ group of the result, so the file has at most as many groups as the result.
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from tamis.indexing.format.groups import MAX_GROUPS
-from tamis.report.quality import Scan, cost, index_arguments
+from tamis.report.quality import Scan, add_call, cost, index_arguments
 
 __all__ = ["AggregateUse", "aggregate_uses"]
 
@@ -132,15 +131,7 @@ def _use(table: str, by: Sequence[str], scans: Sequence[Scan]) -> AggregateUse:
 
 
 def _call(scan: Scan, aggregates: list[str], by: list[str]) -> str:
-    path = shlex.split(index_arguments(scan))[0]
-    listed = {"aggregates": aggregates} | ({"by": by} if by else {})
-    arguments = ", ".join(f"{name}={_python(value)}" for name, value in listed.items())
-    return f"tamis.index(spark, {_python(path)}).add({arguments})"
-
-
-def _python(value: Any) -> str:
-    """Return a text or a list of texts as Python spells it."""
-    return json.dumps(value, ensure_ascii=False)
+    return add_call(scan, {"aggregates": aggregates} | ({"by": by} if by else {}))
 
 
 def _command(scan: Scan, aggregates: list[str], by: list[str]) -> str:

@@ -10,15 +10,13 @@ n rows reads at most n files: the least value of each file belongs to a row that
 
 from __future__ import annotations
 
-import json
 import re
-import shlex
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from tamis.report.quality import Scan, cost, index_arguments
+from tamis.report.quality import Scan, add_call, cost
 
 __all__ = ["FirstRowsUse", "first_row_uses"]
 
@@ -83,7 +81,7 @@ def first_row_uses(table: str, scans: Sequence[Scan]) -> list[FirstRowsUse]:
         limit = _RECORDING * cost(last["bytes_total"], last["files_total"])
         if is_open and cost(size, files) > limit:
             kept = sum(scan["files_kept"] for scan, _ in saved)
-            call = _call(last, condition, column)
+            call = add_call(last, {"predicates": {condition: [column]}})
             uses.append(FirstRowsUse(table, condition, column, len(saved), files, size, kept, call))
     return sorted(
         uses, key=lambda each: (-cost(each.saved_bytes, each.saved_files), each.condition)
@@ -108,15 +106,3 @@ def _only_condition(scan: Scan) -> str | None:
 
 def _unquoted(name: str) -> str:
     return name[1:-1].replace("``", "`") if name.startswith("`") else name
-
-
-def _call(scan: Scan, condition: str, column: str) -> str:
-    path = _python(shlex.split(index_arguments(scan))[0])
-    return (
-        f"tamis.index(spark, {path}).add(predicates={{{_python(condition)}: [{_python(column)}]}})"
-    )
-
-
-def _python(value: Any) -> str:
-    """Return a text as Python spells it."""
-    return json.dumps(value, ensure_ascii=False)

@@ -193,9 +193,7 @@ def _aggregates(aggregates: Sequence[AggregateUse]) -> str:
             f'<td class="wide"><b title="{escape(each.table)}">{_breakable(each.table)}</b><br>'
             f"<code>{escape(each.call)}</code><small>{escape(each.command)}</small></td>",
             f'<td class="n">{each.groups:,}</td>',
-            f'<td class="n">{each.saved_files:,} of {each.files_kept:,}'
-            f"<small>in {count(each.scans, 'scan')}</small></td>",
-            f'<td class="n">{size(each.saved_bytes)}</td>',
+            *_savings(each),
         )
         for each in aggregates[:_MOST_ROWS]
     )
@@ -214,14 +212,21 @@ def _first_rows(uses: Sequence[FirstRowsUse]) -> str:
         row(
             f'<td class="wide"><b title="{escape(each.table)}">{_breakable(each.table)}</b><br>'
             f"<code>{escape(each.call)}</code></td>",
-            f'<td class="n">{each.saved_files:,} of {each.files_kept:,}'
-            f"<small>in {count(each.scans, 'scan')}</small></td>",
-            f'<td class="n">{size(each.saved_bytes)}</td>',
+            *_savings(each),
         )
         for each in uses[:_MOST_ROWS]
     )
     heads = ("call", "#files saved", "#bytes saved")
     return about + grid(heads, rows) + cut(len(uses), _MOST_ROWS)
+
+
+def _savings(use: AggregateUse | FirstRowsUse) -> tuple[str, str]:
+    """Return the cells of the files and of the bytes that would not have been read."""
+    return (
+        f'<td class="n">{use.saved_files:,} of {use.files_kept:,}'
+        f"<small>in {count(use.scans, 'scan')}</small></td>",
+        f'<td class="n">{size(use.saved_bytes)}</td>',
+    )
 
 
 def _opened(files: int) -> str:

@@ -16,8 +16,10 @@ bytes. Opening the file and reading its footer still has a cost.
 
 from __future__ import annotations
 
+import json
 import math
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -30,6 +32,7 @@ __all__ = [
     "Scan",
     "Solved",
     "Suspect",
+    "add_call",
     "cause_of",
     "cost",
     "has_few_matches",
@@ -298,6 +301,23 @@ def index_arguments(scan: Scan) -> str:
     known: str | None = scan["index_arguments"]
     # null: an earlier tamis recorded the scan, or it reads several tables
     return arguments((scan["roots"] or ["PATH"])[0], None, None) if known is None else known
+
+
+def add_call(scan: Scan, arguments: Mapping[str, Any]) -> str:
+    """Return the Python call that adds to the index of the table of a scan.
+
+    Args:
+        scan: The scan.
+        arguments: The arguments of `tamis.Index.add`, made of texts, lists and mappings.
+    """
+    path = _python(shlex.split(index_arguments(scan))[0])
+    given = ", ".join(f"{name}={_python(value)}" for name, value in arguments.items())
+    return f"tamis.index(spark, {path}).add({given})"
+
+
+def _python(value: Any) -> str:
+    """Return texts, lists and mappings as Python spells them."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def shape(sql: str) -> str:
