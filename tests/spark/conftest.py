@@ -36,6 +36,22 @@ def clean_catalog(spark: SparkSession) -> Iterator[None]:
 
 
 @pytest.fixture
+def learnt(spark: SparkSession, tmp_path: Path) -> Callable[[], list[Any]]:
+    """Turn learning on with a store of this test; the result returns what is stored."""
+    spark.conf.set("spark.tamis.remember.enabled", "true")
+    spark.conf.set("spark.tamis.cache.location", str(tmp_path / "cache"))
+    return lambda: spark.sql("SELECT * FROM tamis_remembered()").collect()
+
+
+@pytest.fixture
+def in_one_task(spark: SparkSession) -> None:
+    """Let a scan of small files be one task, and generate no code, in the session of this test."""
+    spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+    spark.conf.set("spark.sql.files.minPartitionNum", "1")
+
+
+@pytest.fixture
 def no_sidecar(spark: SparkSession) -> Iterator[None]:
     """Configure a Python that does not exist, and forget the failure afterwards."""
     bridge = spark._jvm.io.tamis.Tamis

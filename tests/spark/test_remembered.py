@@ -23,14 +23,6 @@ Learnt = Callable[[], list[Any]]
 
 
 @pytest.fixture
-def learnt(spark: SparkSession, tmp_path: Path) -> Learnt:
-    """Turn learning on with a store of this test; the result returns what is stored."""
-    spark.conf.set("spark.tamis.remember.enabled", "true")
-    spark.conf.set("spark.tamis.cache.location", str(tmp_path / "cache"))
-    return lambda: spark.sql("SELECT * FROM tamis_remembered()").collect()
-
-
-@pytest.fixture
 def log(spark: SparkSession, tmp_path: Path) -> str:
     """Write a log, of which only the files 2 and 5 hold the needle, in one row each."""
     return write_log(spark, str(tmp_path / "log"))

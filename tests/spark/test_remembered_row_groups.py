@@ -14,7 +14,7 @@ How a scan can end or skip rows, and where it is tested:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 
 Same = Callable[[str], "DataFrame"]
 Learnt = Callable[[], list[Any]]
+
+# Except where readers are compared, and tasks.
+pytestmark = pytest.mark.usefixtures("in_one_task")
 
 GROUP, GROUPS = 20, 8
 #: Rows with the needle: in the row groups 2 and 5.
@@ -99,29 +102,6 @@ def one(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -
 def two(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the path of two files."""
     return write(spark_session, tmp_path_factory.mktemp("two") / "log", files=2)
-
-
-@pytest.fixture
-def settings(spark: SparkSession) -> Iterator[None]:
-    """Generate no code, except where readers are compared, and use one task."""
-    chosen = {
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.files.minPartitionNum": "1",
-    }
-    for key, value in chosen.items():
-        spark.conf.set(key, value)
-    yield
-    for key in chosen:
-        spark.conf.unset(key)
-
-
-@pytest.fixture
-def learnt(spark: SparkSession, settings: None, tmp_path: Path) -> Learnt:
-    """Turn learning on with a store of this test; the result returns what is stored."""
-    spark.conf.set("spark.tamis.remember.enabled", "true")
-    spark.conf.set("spark.tamis.cache.location", str(tmp_path / "cache"))
-    return lambda: spark.sql("SELECT * FROM tamis_remembered()").collect()
 
 
 def sql_of(path: str, predicate: str) -> str:

@@ -37,6 +37,9 @@ if TYPE_CHECKING:
 Same = Callable[[str], "DataFrame"]
 Learnt = Callable[[], list[Any]]
 
+# Except where readers are compared, and tasks.
+pytestmark = pytest.mark.usefixtures("in_one_task")
+
 ROWS = GROUP * GROUPS
 NEEDLE = "text LIKE '%NEEDLE%'"
 
@@ -83,20 +86,6 @@ def plain(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory)
     write_file(path / "1.parquet", ROWS, lambda i: False, row_group_size=ROWS)
     age(str(path))
     return str(path)
-
-
-@pytest.fixture
-def learnt(spark: SparkSession, tmp_path: Path) -> Learnt:
-    """Turn learning on with a store of this test; the result returns what is stored."""
-    for key, value in {
-        "spark.sql.codegen.wholeStage": "false",
-        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
-        "spark.sql.files.minPartitionNum": "1",
-        "spark.tamis.remember.enabled": "true",
-        "spark.tamis.cache.location": str(tmp_path / "cache"),
-    }.items():
-        spark.conf.set(key, value)
-    return lambda: spark.sql("SELECT * FROM tamis_remembered()").collect()
 
 
 def exact(frame: DataFrame) -> list[str]:
