@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import tamis
@@ -218,6 +221,29 @@ def test_reader_gets_the_topk_boundary(rows: SparkSession) -> None:
     )
     assert "Goals: [first 3 by id ASC NULLS FIRST]" in plan("SELECT id FROM t ORDER BY id LIMIT 3")
     assert "Implied: []" in plan("SELECT id FROM t ORDER BY x LIMIT 3")
+
+
+@pytest.mark.parametrize("order", ["DESC NULLS LAST", "ASC NULLS FIRST"])
+@pytest.mark.parametrize("key", ["day", "ts"])
+def test_boundary_in_the_old_calendar_does_not_reach_the_reader(
+    spark: SparkSession, folder: str, key: str, order: str
+) -> None:
+    # A file that does not say who wrote it may hold days of either calendar: statistics of days
+    # before 1582-10-15 say nothing, and Spark converts no filter with the first day of its type.
+    days = pa.array([-141_438, 1_243, -200_000], pa.date32())
+    micros = pa.array(
+        [-141_438 * 86_400_000_000, 5, -20_000 * 86_400_000_000], pa.timestamp("us", "UTC")
+    )
+    Path(folder, "t").mkdir()
+    pq.write_table(
+        pa.table({"day": days, "ts": micros}),
+        f"{folder}/t/1",
+        use_deprecated_int96_timestamps=False,
+    )
+    tamis.index(spark, f"{folder}/t").build(fill_gaps=False)
+    read_parquet(spark, f"{folder}/t").createOrReplaceTempView("old")
+    for rows in (1, 2, 3):
+        compared(spark, f"SELECT {key} FROM old ORDER BY {key} {order} LIMIT {rows}")
 
 
 def test_conf_disables_topk_pruning(rows: SparkSession) -> None:

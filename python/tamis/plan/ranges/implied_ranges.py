@@ -53,7 +53,7 @@ from tamis.expr.types import BOOLEAN, DATE, STRING, TIMESTAMP, TIMESTAMP_NTZ, Da
 from tamis.plan.ranges.interval_search import possible_runs
 from tamis.plan.ranges.prefix_search import possible_texts
 
-__all__ = ["ImpliedRange", "Interval", "implied", "implied_ranges"]
+__all__ = ["ImpliedRange", "Interval", "implied", "implied_ranges", "plain_domain"]
 
 _DAY: Final = 86_400_000_000
 #: 1900-01-01 and 9999-12-31, in days since 1970.
@@ -203,14 +203,18 @@ def _searched_range(expr: Expr, column: Column) -> ImpliedRange | None:
 
 
 def _interval(low: int, high: int, data_type: DataType) -> Interval:
-    least, greatest = _plain_domain(data_type)
+    least, greatest = plain_domain(data_type)
     lower = None if low <= least else min(low, greatest)
     upper = None if high >= greatest else max(high, least)
     return Interval(_value(lower, data_type), _value(upper, data_type))
 
 
-def _plain_domain(data_type: DataType) -> tuple[int, int]:
-    """Return the first and the last value that may be used as a bound."""
+def plain_domain(data_type: DataType) -> tuple[int, int]:
+    """Return the first and the last value that may be used as a bound in the filter of a reader.
+
+    Readers of files in the old calendar and databases disagree on dates and timestamps outside of
+    it, and Spark cannot convert the first and the last ones of the type for a reader at all.
+    """
     if data_type == DATE:
         return _YEAR_1900, _YEAR_9999
     if data_type in (TIMESTAMP, TIMESTAMP_NTZ):

@@ -17,6 +17,7 @@ from tamis.plan.goals.ties import FirstFiles, first_by_all
 from tamis.plan.goals.topk_sample import reading_costs, samples
 from tamis.plan.goals.unraised_errors import files_that_may_raise
 from tamis.plan.passing_rows import passing_segments
+from tamis.plan.ranges.implied_ranges import plain_domain
 from tamis.plan.reader_losses import loses_within
 from tamis.plan.selectivity import share_that_passes
 from tamis.serve.goals.goal_context import GoalContext, nothing
@@ -139,12 +140,17 @@ _JOINED = 0.25
 def _until(edge: Any, key: SortKey) -> int | str | None:
     """Return the boundary as a constant for the reader's filter; None if there is none.
 
-    There is none either if Spark's reader would lose rows with such a filter.
+    There is none either if Spark's reader would lose rows with such a filter, or would not
+    understand it.
     """
     until = constant_of_edge(edge, key.expr)
     data_type = type_of(key.expr)
     if until is None or data_type is None:
         return None
+    if isinstance(until, int):
+        least, greatest = plain_domain(data_type)
+        if not least <= until <= greatest:
+            return None
     value = value_of(until, data_type)
     # The rows are at or before the boundary: descending keys are not below it.
     lower, upper = (value, None) if key.descending else (None, value)
