@@ -187,6 +187,24 @@ def test_files_with_the_same_keys(decoding: Decoding, keys: tuple[int, ...]) -> 
     assert decoding.in_lanes == 4
 
 
+@pytest.mark.parametrize("statuses", [(0, 1, 2), (2,), (1, 0)])
+@pytest.mark.parametrize("has_bounds", [(True,), (True, True, False)])
+def test_deleted_files_with_the_same_keys(
+    decoding: Decoding, statuses: tuple[int, ...], has_bounds: tuple[bool, ...]
+) -> None:
+    files = [
+        File(
+            f"/t/data/{n}.parquet",
+            values={1: n, 5: 2 * n},
+            lower={1: long(n), 2: b"x" * n} if has_bounds[n % len(has_bounds)] else None,
+            status=statuses[n % len(statuses)],
+        )
+        for n in range(20)
+    ]
+    assert decoding.same(manifest(files, spec=Spec())) is not None
+    assert decoding.in_lanes == 1
+
+
 def test_keys_that_are_there_twice_are_not_known(decoding: Decoding) -> None:
     files = [File(f"/t/data/{n}.parquet", nulls=[(1, 0), (2, 1), (1, 5)]) for n in range(9)]
     found = decoding.same(manifest(files, spec=Spec()))

@@ -20,7 +20,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tamis.tables.iceberg.avro_container import Container, parse_container
-from tamis.tables.iceberg.avro_lanes import NotInLanes, Pairs, decode_lanes
+from tamis.tables.iceberg.avro_lanes import NotInLanes, Pairs, PairsOfAll, decode_lanes
 from tamis.tables.iceberg.avro_schema import plain_schema
 from tamis.tables.iceberg.errors import SnapshotUnreadable, UnreadableCode
 
@@ -44,7 +44,7 @@ class AvroFile:
     table: pa.Table
     schema: Mapping[str, Any]
     metadata: Mapping[str, bytes]
-    pairs: Mapping[str, Pairs] = field(default_factory=dict)
+    pairs: Mapping[str, Pairs | PairsOfAll] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-__all__ = ["NotInLanes", "Pairs", "decode_lanes"]
+__all__ = ["NotInLanes", "Pairs", "PairsOfAll", "decode_lanes"]
 
 Numbers = npt.NDArray[np.int64]
 
@@ -76,6 +76,29 @@ class Pairs:
         return Pairs(parents, self.keys[kept], self.values.filter(pa.array(kept)), self.is_sorted)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PairsOfAll:
+    """The pairs of lists that all have the same keys, ordered by key and then by record.
+
+    Attributes:
+        keys: The keys of each list, ascending.
+        values: int64 or binary.
+    """
+
+    keys: Numbers
+    values: pa.Array
+
+    def where(self, is_kept: npt.NDArray[np.bool_]) -> PairsOfAll:
+        """Return the pairs of some records."""
+        kept = np.tile(is_kept, len(self.keys))
+        return PairsOfAll(self.keys, self.values.filter(pa.array(kept)))
+
+    def of(self, parents: Numbers) -> Pairs:
+        """Return the pairs of these records."""
+        keys = np.repeat(self.keys, len(parents))
+        return Pairs(np.tile(parents, len(self.keys)), keys, self.values, is_sorted=True)
+
+
 def decode_lanes(
     data: bytes,
     count: int,
@@ -83,7 +106,7 @@ def decode_lanes(
     record: str,
     key: str,
     unused: Collection[str],
-) -> tuple[pa.Table, dict[str, Pairs]]:
+) -> tuple[pa.Table, dict[str, Pairs | PairsOfAll]]:
     """Return the records, and by name the lists of pairs in their inner record.
 
     Args:
@@ -123,7 +146,7 @@ class _Decoder:
 
     def records(
         self, schema: Mapping[str, Any], record: str, key: str
-    ) -> tuple[pa.Table, dict[str, Pairs]]:
+    ) -> tuple[pa.Table, dict[str, Pairs | PairsOfAll]]:
         fields = _flattened(schema, record)
         place = next(n for n, each in enumerate(fields) if each.is_inner and each.name == key)
         if fields[place].type != "string":
@@ -266,9 +289,11 @@ class _Decoder:
         if is_value.all():
             return self._value(of[place], after, is_kept)
         values, after[is_value] = self._value(of[place], after[is_value], is_kept)
+        parents = np.flatnonzero(is_value)
         if isinstance(values, Pairs):
-            parents = np.flatnonzero(is_value)[values.parents]
-            return replace(values, parents=parents), after
+            return replace(values, parents=parents[values.parents]), after
+        if isinstance(values, PairsOfAll):
+            return values.of(parents), after
         if values is not None:
             values = values.take(pa.array(np.cumsum(is_value) - 1, mask=~is_value))
         return values, after
@@ -285,7 +310,9 @@ class _Decoder:
             return pa.array([{}] * count, pa.struct([])), positions
         return pa.StructArray.from_arrays(list(columns.values()), list(columns)), positions
 
-    def _list(self, of: Any, positions: Numbers, is_kept: bool) -> tuple[Pairs | None, Numbers]:
+    def _list(
+        self, of: Any, positions: Numbers, is_kept: bool
+    ) -> tuple[Pairs | PairsOfAll | None, Numbers]:
         """Move over lists, which are in one block each, as all writers write them."""
         counts, positions = self._number(positions)
         least, most = (int(counts.min()), int(counts.max())) if len(counts) else (0, 0)
@@ -316,7 +343,7 @@ class _Decoder:
             raise NotInLanes("a list in several blocks")
         return None if collected is None else self._pairs(collected), positions
 
-    def _pairs(self, collected: _Collected) -> Pairs:
+    def _pairs(self, collected: _Collected) -> Pairs | PairsOfAll:
         keys_of_all = collected.keys_of_all()
         if keys_of_all is not None:
             return self._pairs_of_all(keys_of_all, collected)
@@ -334,23 +361,19 @@ class _Decoder:
             return Pairs(lanes, keys, pa.array(values), is_sorted)
         return Pairs(lanes, keys, self._between(starts, values, places), is_sorted)
 
-    def _pairs_of_all(self, keys: Numbers, collected: _Collected) -> Pairs:
-        """Return the pairs of lists that all have these keys, by key and then by record."""
-        count = len(collected.counts)
-        parents = np.tile(np.arange(count), len(keys))
-        values = [each for *_, each in collected.parts]
+    def _pairs_of_all(self, keys: Numbers, collected: _Collected) -> PairsOfAll:
+        """Return the pairs of lists that all have these keys."""
+        values = np.concatenate([each for *_, each in collected.parts])
         if collected.is_binary:
             parts = [self._part(starts, lengths) for _, _, starts, lengths in collected.parts]
             content = np.concatenate(parts)
             if len(content) > _MOST_BYTES:
                 raise NotInLanes("values overlap")
-            offsets = np.zeros(len(parents) + 1, np.int32)
-            np.cumsum(np.concatenate(values), out=offsets[1:])
+            offsets = np.zeros(len(values) + 1, np.int32)
+            np.cumsum(values, out=offsets[1:])
             buffers = [None, pa.py_buffer(offsets), pa.py_buffer(content)]
-            made = pa.BinaryArray.from_buffers(pa.binary(), len(parents), buffers)
-        else:
-            made = pa.array(np.concatenate(values))
-        return Pairs(parents, np.repeat(keys, count), made, is_sorted=True)
+            return PairsOfAll(keys, pa.BinaryArray.from_buffers(pa.binary(), len(values), buffers))
+        return PairsOfAll(keys, pa.array(values))
 
     def _part(self, starts: Numbers, lengths: Numbers) -> npt.NDArray[np.uint8]:
         """Return the bytes of parts of the data, one after the other, which are in its order."""
@@ -425,7 +448,7 @@ def _kind(of: Any) -> Any:
 
 
 def _is_pairs(values: object) -> bool:
-    return isinstance(values, Pairs)
+    return isinstance(values, Pairs | PairsOfAll)
 
 
 def _size(of: Any) -> int:

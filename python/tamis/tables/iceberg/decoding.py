@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tamis.tables.iceberg.avro import AvroFile, Lanes, read_avro
-from tamis.tables.iceberg.avro_lanes import Pairs
+from tamis.tables.iceberg.avro_lanes import Pairs, PairsOfAll
 from tamis.tables.iceberg.errors import SnapshotUnreadable, UnreadableCode
 from tamis.tables.iceberg.manifest import (
     NO_FILES,
@@ -230,8 +230,10 @@ def _pairs(lists: pa.Array) -> Pairs:
     return Pairs(parents, keys.to_numpy(zero_copy_only=False), values)
 
 
-def _metrics(pairs: Pairs, kind: MetricKind, count: int) -> Metrics:
+def _metrics(pairs: Pairs | PairsOfAll, kind: MetricKind, count: int) -> Metrics:
     """Return metrics, sorted."""
+    if isinstance(pairs, PairsOfAll):
+        return _metrics_of_all(pairs, kind, count)
     ids, rows, values = pairs.keys, pairs.parents, pairs.values
     if not pairs.is_sorted:
         # numpy sorts 16 bits by radix, which is ten times as fast
@@ -246,6 +248,17 @@ def _metrics(pairs: Pairs, kind: MetricKind, count: int) -> Metrics:
         values = values.take(pa.array(order))
     values = values.cast(pa.binary() if kind.is_bound else pa.int64())
     return _indexed(ids, rows, _one(values), count)
+
+
+def _metrics_of_all(pairs: PairsOfAll, kind: MetricKind, count: int) -> Metrics:
+    ids = pairs.keys[: None if count else 0]  # no file has metrics if there is no file
+    return Metrics(
+        ids.astype(np.int32),
+        np.arange(len(ids) + 1) * count,
+        np.full(len(ids), -1),
+        np.empty(0, np.int32),
+        pairs.values.cast(pa.binary() if kind.is_bound else pa.int64()),
+    )
 
 
 def _indexed(ids: Any, rows: Any, values: pa.Array, count: int) -> Metrics:
