@@ -145,7 +145,6 @@ class LocalCache:
                 pass  # missing or damaged
             try:
                 _publish(entry, write)
-                release_unused_memory()
                 return read(entry)
             except _UNREADABLE:
                 pass
