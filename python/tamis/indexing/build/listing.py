@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.readwriter import DataFrameReader
 
-_HADOOP = "spark.hadoop."
 
 # Texts in the errors that Spark raises if it finds files of another format, or none.
 _NOT_PARQUET: Final = ("UNABLE_TO_INFER_SCHEMA", "CANNOT_READ_FILE_FOOTER", "is not a Parquet file")
@@ -341,15 +340,13 @@ def rows_in_order(
 
 
 def storage_settings(spark: SparkSession) -> dict[str, str]:
-    """Return the settings `fs.*` of a session, including those in the files of Hadoop."""
-    shim = shim_of(spark)
-    settings: dict[str, str] = {}
-    if shim is not None:
-        settings.update(json.loads(shim.storageSettings(_java_session(spark))))
-    for key, value in [*spark.sparkContext.getConf().getAll(), *spark.conf.getAll.items()]:
-        bare = key.removeprefix(_HADOOP)
-        if bare.startswith("fs."):
-            settings[bare] = value
+    """Return the settings `fs.*` of a session, including those in the files of Hadoop.
+
+    Raises:
+        StatisticsIndexError: The session has no shim.
+    """
+    answer = _required_shim(spark).storageSettings(_java_session(spark))
+    settings: dict[str, str] = json.loads(answer)
     return settings
 
 

@@ -58,9 +58,16 @@ object Tamis {
   /** The warnings of this driver, oldest first. */
   def warnings(): Array[String] = Warnings.all.toArray
 
-  /** The settings `fs.*` with which a session reaches its storage, as a JSON object. */
-  def storageSettings(session: SparkSession): String =
-    Json.text(FileOptions.settings(session, Map.empty))
+  /** The settings `fs.*` of a session and of the files of Hadoop, as a JSON object. */
+  def storageSettings(session: SparkSession): String = {
+    val confs = session.sparkContext.getConf.getAll ++ session.conf.getAll
+    val named = confs.map { case (key, value) => key.stripPrefix("spark.hadoop.") -> value }
+    Json.text(
+      FileOptions.settings(session, Map.empty) ++ named.filter { case (key, _) =>
+        key.startsWith("fs.")
+      }
+    )
+  }
 
   /** Lists a Parquet directory or a table as a query would, and writes the listing for Python to
     * map.
