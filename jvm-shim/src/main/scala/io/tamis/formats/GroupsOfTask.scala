@@ -1,6 +1,6 @@
 package io.tamis.formats
 
-import io.tamis.runtime.{HllRegisters, LongSums}
+import io.tamis.runtime.{HllRanks, HllRegisters, LongSums}
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -191,8 +191,13 @@ private[formats] final class GroupsOfTask(
     case OfGroup.Registers(_, _, deviation) =>
       val value = BoundReference(place, types(place), nullable = true)
       val function = HyperLogLogPlusPlus(value, deviation, 0, 0)
-      val words = Seq.fill(function.aggBufferAttributes.size)(LongType)
-      () => new Registers(function, words)
+      val words = function.aggBufferAttributes.size
+      types(place) match {
+        case LongType | TimestampType | TimestampNTZType =>
+          () => new RegistersOfNumbers(place, isLong = true, words)
+        case IntegerType | DateType => () => new RegistersOfNumbers(place, isLong = false, words)
+        case _                      => () => new Registers(function, Seq.fill(words)(LongType))
+      }
   }
 }
 
@@ -243,6 +248,18 @@ private[formats] final class Extreme(
   }
 
   override def values: Seq[Any] = Seq(found)
+}
+
+/** The registers of numbers of 64 or 32 bits. */
+private[formats] final class RegistersOfNumbers(place: Int, isLong: Boolean, words: Int)
+    extends Total {
+  private val ranks = new HllRanks(words)
+
+  override def add(row: UnsafeRow): Unit = if (!row.isNullAt(place)) {
+    if (isLong) ranks.addLong(row.getLong(place)) else ranks.addInt(row.getInt(place))
+  }
+
+  override def values: Seq[Any] = Seq(HllRegisters.bytes(ranks.toWords))
 }
 
 /** Spark's own function computes the registers. */

@@ -109,16 +109,16 @@ object HllRegisters {
   def size(deviation: Double): Int =
     HyperLogLogPlusPlus(Literal(0), deviation, 0, 0).aggBufferAttributes.size * java.lang.Long.BYTES
 
-  private[tamis] def bytes(buffer: InternalRow, offset: Int, words: Int): Array[Byte] = {
-    val out = little(new Array[Byte](words * java.lang.Long.BYTES))
-    var isZero = true
-    for (i <- 0 until words) {
-      val word = buffer.getLong(offset + i)
-      isZero &= word == 0
-      out.putLong(word)
+  private[tamis] def bytes(buffer: InternalRow, offset: Int, words: Int): Array[Byte] =
+    bytes(Array.tabulate(words)(i => buffer.getLong(offset + i)))
+
+  private[tamis] def bytes(words: Array[Long]): Array[Byte] =
+    if (words.forall(_ == 0)) Array.empty[Byte]
+    else {
+      val out = little(new Array[Byte](words.length * java.lang.Long.BYTES))
+      words.foreach(out.putLong)
+      out.array
     }
-    if (isZero) Array.empty[Byte] else out.array
-  }
 
   private[runtime] def row(bytes: Array[Byte]): InternalRow = {
     val in = little(bytes)

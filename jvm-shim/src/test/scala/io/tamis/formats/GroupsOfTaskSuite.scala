@@ -2,8 +2,14 @@ package io.tamis.formats
 
 import scala.util.Random
 
+import io.tamis.runtime.HllOfValues
+
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
+import org.apache.spark.sql.catalyst.expressions.{
+  BoundReference,
+  SpecificInternalRow,
+  UnsafeProjection
+}
 import org.apache.spark.sql.types._
 import org.apache.spark.unsafe.types.UTF8String
 
@@ -28,6 +34,9 @@ class GroupsOfTaskSuite extends munit.FunSuite {
     OfGroup.Seen("old4", "old1")
   )
   private val keys = kinds.size + 1
+
+  /** The LONG whose `xxhash64` is 0, so that no bit gives its rank. */
+  private val hashedAsZero = -365884300664092260L
 
   private def text(value: String) = UTF8String.fromString(value)
 
@@ -113,5 +122,41 @@ class GroupsOfTaskSuite extends munit.FunSuite {
     assertEquals(found.filter(_.head == 1L).map(_(keys).asInstanceOf[Long]).sum, 7L)
     assertEquals(found.filter(_.head == 2L).map(_(keys)), Seq[Any](1L))
     assertEquals(aggregated(rows, 10).filter(_.head == 1L).map(_(keys).asInstanceOf[Long]).sum, 13L)
+  }
+
+  test("registers are those of Spark's function") {
+    val random = new Random(11)
+    val values = Seq[(DataType, () => Any)](
+      IntegerType -> (() => random.nextInt()),
+      DateType -> (() => random.nextInt(30000)),
+      LongType -> (() => if (random.nextInt(99) > 0) random.nextLong() else hashedAsZero),
+      TimestampType -> (() => random.nextLong()),
+      TimestampNTZType -> (() => random.nextInt(1000).toLong),
+      ShortType -> (() => random.nextInt().toShort),
+      DoubleType -> (() => if (random.nextBoolean()) -0.0 else random.nextGaussian()),
+      StringType -> (() => text(random.nextInt(9000).toString)),
+      DecimalType(9, 2) -> (() => Decimal(random.nextInt(9000).toLong, 9, 2))
+    )
+    for {
+      (kind, draw) <- values
+      deviation <- Seq(0.39, 0.05, 0.004)
+      most <- Seq(1, 50, 20000)
+    } {
+      val wanted = Seq(OfGroup.Registers("registers0", "v0", deviation))
+      val of = StructType(Seq(StructField("id", LongType), StructField("input 0", kind)))
+      val rows = Seq.fill(random.nextInt(most + 1)) {
+        InternalRow(1L, if (random.nextInt(9) == 0) null else draw())
+      }
+      val projection = UnsafeProjection.create(of)
+      val found = new GroupsOfTask(of, 1, 9, wanted)(rows.iterator.map(projection(_)))
+        .map(_.getBinary(2).toSeq)
+        .toSeq
+      val function = HllOfValues(BoundReference(1, kind, nullable = true), deviation)
+      val buffer = new SpecificInternalRow(function.aggBufferSchema.map(_.dataType))
+      function.initialize(buffer)
+      rows.foreach(function.update(buffer, _))
+      val expected = function.eval(buffer).asInstanceOf[Array[Byte]].toSeq
+      assertEquals(found, if (rows.isEmpty) Nil else Seq(expected), s"$kind $deviation")
+    }
   }
 }
