@@ -5,11 +5,11 @@ import java.lang.Long.numberOfLeadingZeros
 import org.apache.spark.sql.catalyst.expressions.XXH64
 
 /** The registers of some values, which become those of Spark's HyperLogLog++. Its function boxes
-  * each value and looks up its type, which takes several times as long.
+  * each value and looks up its type.
   *
   * There are 2^p registers. The first p bits of the hash of a value choose one. It holds the
   * greatest rank of its values: the place, from 1, of the first bit that is set in the rest of the
-  * hash, or 65 - p if none is. Seen in Spark 4.1.
+  * hash, or 65 - p if none is. Spark 4.0 and 4.1 do the same.
   *
   * @param words
   *   the number of words of Spark's buffer
