@@ -355,6 +355,18 @@ def test_savings_outlive_the_driver(tmp_path: Path) -> None:
     assert Store(tmp_path).all()[0].use.files == 3
 
 
+def test_only_notes_that_saved_something_write_what_they_saved(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    store.add(note(), MANY)
+    store.add(note("l"), MANY)
+    assert not (tmp_path / "used").exists()
+    store.saved(store.about("r", "k")[0], "q", 500, files=2)
+    # what is known of the subject moves to another note, with what it has saved
+    store.add(note(numbers=range(5, 7)), MANY)
+    (name,) = (path.name for path in (tmp_path / "used").iterdir())
+    assert name == Store(tmp_path).about("r", "k")[0].name
+
+
 def test_files_are_named_by_path_size_and_time() -> None:
     base = ("a.parquet", 10, TIME)
     others = [

@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tamis.remembered import Store
 from tamis.remembered.notes import Note, read_note
 from tamis.serve.process.handler import Handler
 from tamis.wire.messages import VERSION
@@ -212,6 +213,24 @@ def test_conjuncts_of_a_filter_that_all_rows_pass_are_exact(table: Table) -> Non
     assert note is not None
     # that the first file passes was known from both conjuncts, and is stored once
     assert (len(note.passing_files), note.files) == (16, b"")
+
+
+def test_files_in_which_a_conjunct_is_true_may_be_known_from_many_notes(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table.learn([], keys=["k", "l"], passing=passing([0], keys=["k", "l"]))
+    table.learn([], keys=["k", "m"], passing=passing([1], keys=["k", "m"]))
+    assert pushdowns(table, ["k"]) == ["exact"]
+    for number in range(20):
+        keys = ["k", f"n{number}"]
+        table.learn([], keys=keys, passing=passing([0, 1], keys=keys))
+    asked = []
+    all_pass = Store.all_pass
+    monkeypatch.setattr(
+        Store, "all_pass", lambda self, *args: asked.append(args) or all_pass(self, *args)
+    )
+    assert pushdowns(table, ["k"]) == ["exact"]
+    assert len(asked) <= 3  # the other notes can add nothing
 
 
 def _subject(table: Table, keys: Sequence[str]) -> str:

@@ -12,10 +12,11 @@ If the notes exceed their limit, those that have saved least for their size are 
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import uuid
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,11 +92,13 @@ class Kept:
     num_passing_partial: int
     use: Use
     keys: frozenset[str] = field(init=False)
+    subject: str = field(init=False)
     written: float = 0.0
     last_scan: str = ""
 
     def __post_init__(self) -> None:
         self.keys = frozenset(self.note.keys)
+        self.subject = self.note.subject
 
     @property
     def worth(self) -> float:
@@ -178,7 +181,8 @@ class Store:
         """Store a note, together with what is known about the same subject."""
         with self._lock:
             self._look()
-            same = [each for each in self._kept.values() if each.note.subject == note.subject]
+            subject = note.subject
+            same = [each for each in self._kept.values() if each.subject == subject]
             read = [(each, self._body_of(each)) for each in same]
             before = [(each, known) for each, known in read if known is not None]
             use, new = Use(), Body.of(note, 0)
@@ -198,12 +202,13 @@ class Store:
             data = write_note(whole)
             if len(data) > max_bytes:
                 return
-            name = f"{note.subject}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
+            name = f"{subject}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
             with writing_whole(self.directory / name) as unfinished:
                 unfinished.write_bytes(data)
             written = _kept(name, len(data), whole, use)
             self._hold(written)
-            self._write_use(written)
+            if use.last:  # what was known before has saved something
+                self._write_use(written)
             for each, _ in before:  # its files are in the new note
                 self._remove(each)
             self._evict(max_bytes, keep=name)
@@ -233,6 +238,8 @@ class Store:
 
     def _evict(self, max_bytes: int, keep: str) -> None:
         total = sum(each.size for each in self._kept.values())
+        if total <= max_bytes:
+            return
         for each in sorted(self._kept.values(), key=lambda each: each.worth):
             if total <= max_bytes:
                 return
@@ -268,14 +275,13 @@ class Store:
         if stamp == self._stamp:
             return
         self._stamp = stamp
-        present = {path.name: path for path in _notes_in(self.directory)}
+        present = _notes_in(self.directory)
         for gone in [each for name, each in self._kept.items() if name not in present]:
             self._forget(gone)
-        for name, path in present.items():
-            if name not in self._kept:
-                kept = self._opened(path)
-                if kept is not None:
-                    self._hold(kept)
+        for name in present - self._kept.keys():
+            kept = self._opened(self.directory / name)
+            if kept is not None:
+                self._hold(kept)
 
     def _opened(self, path: Path) -> Kept | None:
         try:
@@ -332,14 +338,17 @@ def _remove_from(
         del notes[place]
 
 
-def _notes_in(directory: Path) -> Iterator[Path]:
-    for path in directory.iterdir():
-        if path.suffix == _SUFFIX:
-            yield path
-        elif path.suffix == UNFINISHED:
+def _notes_in(directory: Path) -> set[str]:
+    """Return the names of the notes, and remove files that were never finished."""
+    # a scan that learns lists the directory again: names cost much less than paths
+    names = os.listdir(directory)
+    for name in names:
+        if name.endswith(UNFINISHED):
+            path = directory / name
             with suppress(OSError):
                 if time.time() - path.stat().st_mtime > _ABANDONED:
                     path.unlink()
+    return {name for name in names if name.endswith(_SUFFIX)}
 
 
 _open: dict[str | None, Store | None] = {}

@@ -146,6 +146,8 @@ def _passing(
         of_key = np.zeros(len(names), np.bool_)
         for note in store.passing(request.reading, key):
             of_key |= store.all_pass(note, names)[0]
+            if of_key.all():
+                break  # the others add nothing
         every &= of_key
     return flags & ~every, _ranges(passing.rows, is_settled & ~every)
 
@@ -217,6 +219,8 @@ def _known_true(request: ScanRequest, num_records: npt.NDArray[np.int64] | None)
             files[ordinal] = files.get(ordinal, False) | whole
             if some is not None and len(some):
                 rows[ordinal] = some if ordinal not in rows else rows[ordinal].joined(some)
+            if files[ordinal].all():
+                break  # many notes may have a conjunct such as IS NOT NULL in common
         if ordinal in rows and num_records is not None:
             every = np.arange(len(num_records))
             files[ordinal] = files[ordinal] | rows[ordinal].cover(
