@@ -1,11 +1,11 @@
 """What remembered predicates cost and save on a generated log.
 
-    python -m bench.remembered [--rows 10000000] [--files 300] [--rounds 7]
+    python -m bench.remembered [--rows 10000000] [--files 300] [--rounds 20]
 
 Prints four tables. The first compares the time of a scan that learns with one that does not; the
-runs alternate. CPU time includes what is learnt and stored after the query. No scan finds anything
-to remember, because each round has a predicate of its own. The log in row groups has a tenth of the
-files, with several row groups each.
+runs alternate. CPU time includes what is learnt and stored after the query, but not the compilers
+of the JVM (see bench.cpu). No scan finds anything to remember, because each round has a predicate
+of its own. The log in row groups has a tenth of the files, with several row groups each.
 The second counts the files that the first and the second run of a query open (see bench.opened).
 The third counts the row groups that the first and the second run read of the log in row groups,
 which has an index of footers.
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 REMEMBER = "spark.tamis.remember.enabled"
+#: Rounds before the first one that counts. Code that runs once per file is compiled late.
+WARM_UP = 4
 
 
 def write_log(
@@ -94,15 +96,15 @@ def costs(spark: SparkSession, log: str, grouped: str, rounds: int) -> None:
     for name, (path, predicate) in kinds.items():
         times: dict[str, list[float]] = {"false": [], "true": []}
         cpu: dict[str, list[float]] = {"false": [], "true": []}
-        for number in range(-1, rounds):
+        for number in range(-WARM_UP, rounds):
             for on in ("false", "true") if number % 2 else ("true", "false"):
                 spark.conf.set(REMEMBER, on)
-                before = cpu_seconds(spark)
+                before = cpu_seconds(spark, compilers=False)
                 seconds = seconds_of(spark, path, predicate.format(number - 1000))
                 flush(spark)
-                if number >= 0:  # the first round compiles
+                if number >= 0:
                     times[on].append(seconds)
-                    cpu[on].append(cpu_seconds(spark) - before)
+                    cpu[on].append(cpu_seconds(spark, compilers=False) - before)
         figures = []
         for each in (times, cpu):
             off, on_ = median(each["false"]), median(each["true"])
@@ -189,7 +191,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--rows", type=int, default=10_000_000)
     parser.add_argument("--files", type=int, default=300)
-    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--rounds", type=int, default=20)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         spark = session("4g", {"spark.tamis.cache.location": f"{folder}/cache"})
