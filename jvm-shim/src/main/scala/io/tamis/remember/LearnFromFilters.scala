@@ -39,11 +39,8 @@ object LearnFromFilters extends ColumnarRule {
 
     override protected def rewritten(plan: SparkPlan): SparkPlan = plan.transformUp {
       case filter @ FilterExec(_, TamisScanExec(exec, scan)) if isSuitable(exec, scan) =>
-        val conjuncts = ExpressionWriter.conjuncts(filter.condition)
         val learner = for {
-          set <- predicates(scan, ofScan(scan) ++ conjuncts)
-          // a conjunct that only the scan has is not known to be true for the rows that pass
-          filtered <- predicates(scan, conjuncts)
+          (set, filtered) <- predicates(scan, ExpressionWriter.conjuncts(filter.condition))
           tasks <- Splits.of(exec.inputPartitions)
         } yield {
           val context = scan.table.session.sparkContext
@@ -75,16 +72,24 @@ object LearnFromFilters extends ColumnarRule {
   }
   private val Known = Seq("io.tamis.", "io.delta.", "org.apache.iceberg.")
 
-  /** These conjuncts; None if one of them has no key. */
-  private def predicates(scan: TamisScan, all: Seq[Expression]): Option[PredicateSet] = {
+  /** The conjuncts of the scan and its filter, and those of the filter alone: a conjunct that only
+    * the scan has is not known to be true for the rows that pass. None if one of them has no key.
+    */
+  private def predicates(
+      scan: TamisScan,
+      filter: Seq[Expression]
+  ): Option[(PredicateSet, PredicateSet)] = {
+    val before = ofScan(scan)
+    val all = before ++ filter
     val keys = PredicateKeys.of(scan.table, all)
-    Option.when(all.nonEmpty && keys.forall(_.isDefined)) {
-      val each = keys.flatten.zip(all).distinctBy(_._1)
-      PredicateSet(
-        PredicateKeys.reading(scan.table),
-        each.map(_._1),
-        each.map { case (_, e) => PredicateKeys.sqlOf(e) }
-      )
+    Option.when(filter.nonEmpty && keys.forall(_.isDefined)) {
+      val reading = PredicateKeys.reading(scan.table)
+      val each = keys.flatten.zip(all.map(PredicateKeys.sqlOf))
+      def set(some: Seq[(String, String)]) = {
+        val (distinct, sql) = some.distinctBy(_._1).unzip
+        PredicateSet(reading, distinct, sql)
+      }
+      (set(each), set(each.drop(before.size)))
     }
   }
 

@@ -45,8 +45,8 @@ final class Learner private (
   /** Called by generated code. */
   def observed(): TaskHits = hits().observe()
 
-  private[remember] def noted(partition: Int, file: Int, outcome: SplitOutcome): Unit =
-    outcomes.add(partition -> PartitionOutcome.of(file, outcome))
+  private[remember] def noted(partition: Int, splits: Iterable[(Int, SplitOutcome)]): Unit =
+    if (splits.nonEmpty) outcomes.add(partition -> PartitionOutcome.of(splits))
 
   // ---- on the driver ----
 

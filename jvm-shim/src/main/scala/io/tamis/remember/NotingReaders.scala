@@ -1,5 +1,7 @@
 package io.tamis.remember
 
+import scala.collection.mutable
+
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.connector.metric.CustomTaskMetric
 import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader, PartitionReaderFactory}
@@ -33,6 +35,9 @@ private[tamis] final class NotingReaders(native: PartitionReaderFactory, learner
   * A file counts only if its reader was asked for rows until it had none: the consumer has then
   * taken every row before, which a LIMIT, a join that ends early, or an error would prevent. The
   * same holds for a row group if the reader was asked for rows until it returned those of another.
+  *
+  * What was found is handed over once, after the last file or when the task closes the reader,
+  * which it does before its results are collected.
   */
 private final class NotingReader[T](
     partition: FilePartition,
@@ -43,6 +48,7 @@ private final class NotingReader[T](
   private var file = -1
   private var current: Option[PartitionReader[T]] = None
   private var progress: SplitProgress = _ // of `current`
+  private val found = mutable.ArrayBuffer.empty[(Int, SplitOutcome)] // by file
   private var isOpen = true
   hits.readerOpens()
 
@@ -77,7 +83,7 @@ private final class NotingReader[T](
   }
 
   private def note(outcome: Option[SplitOutcome]): Unit =
-    outcome.foreach(o => learner.noted(partition.index, file, o))
+    outcome.foreach(o => found += file -> o)
 
   private def closeFile(): Unit = {
     current.foreach(_.close())
@@ -87,6 +93,7 @@ private final class NotingReader[T](
   private def ends(): Unit = if (isOpen) {
     isOpen = false
     hits.readerEnds()
+    learner.noted(partition.index, found)
   }
 
   override def get(): T = current.get.get()

@@ -2,7 +2,6 @@ package io.tamis.remember
 
 import java.lang.reflect.{Field, Modifier}
 
-import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
 
 import org.apache.hadoop.mapreduce.RecordReader
@@ -41,12 +40,16 @@ private[remember] trait RowGroupPosition {
 private final class PositionInFile(reader: ParquetFileReader, loaded: Field)
     extends RowGroupPosition {
   private val groups = reader.getRowGroups
-  private val listed = reader.getFooter.getBlocks.asScala
-  override val lastRow: Long = listed.map(rowsOf(_)._2).maxOption.getOrElse(0L)
+  private var last, sum = 0L
+  reader.getFooter.getBlocks.forEach { group =>
+    last = math.max(last, group.getRowIndexOffset + group.getRowCount)
+    sum += group.getRowCount
+  }
+
+  override def lastRow: Long = last
 
   // the row groups do not overlap, so nothing is missing between them if they add up to the last row
-  override def rowsOfFile: Option[Long] =
-    Some(listed.map(_.getRowCount).sum).filter(_ == lastRow)
+  override def rowsOfFile: Option[Long] = Option.when(sum == last)(last)
 
   override def current: Int = loaded.getInt(reader) - 1
 
@@ -57,6 +60,9 @@ private final class PositionInFile(reader: ParquetFileReader, loaded: Field)
     (group.getRowIndexOffset, group.getRowIndexOffset + group.getRowCount)
 }
 
+/** Runs once per file, so often in code that is not compiled yet: it allocates nothing on its way
+  * to the reader.
+  */
 private[remember] object RowGroupPosition {
 
   /** None if the reader is of another kind. */
@@ -64,7 +70,7 @@ private[remember] object RowGroupPosition {
     try
       for {
         field <- loaded
-        inner <- inside(reader, Deepest)
+        inner <- Option(inside(reader, Deepest))
       } yield new PositionInFile(inner, field)
     catch { case NonFatal(_) | (_: LinkageError) => None } // classes of another version
 
@@ -83,22 +89,30 @@ private[remember] object RowGroupPosition {
   /** Readers wrap readers; this many at most. */
   private val Deepest = 8
 
-  private def inside(reader: AnyRef, depth: Int): Option[ParquetFileReader] = reader match {
-    case found: ParquetFileReader => Some(found)
-    case null                     => None
-    case _ if depth == 0          => None
+  /** The first one that is found; null: none. */
+  private def inside(reader: AnyRef, depth: Int): ParquetFileReader = reader match {
+    case found: ParquetFileReader => found
+    case null                     => null
+    case _ if depth == 0          => null
     case other                    =>
-      fields.get(other.getClass).iterator.flatMap(f => inside(f.get(other), depth - 1)).nextOption()
+      val all = fields.get(other.getClass)
+      var found: ParquetFileReader = null
+      var i = 0
+      while (found == null && i < all.length) {
+        found = inside(all(i).get(other), depth - 1)
+        i += 1
+      }
+      found
   }
 
   /** The fields of a class that hold readers. */
-  private val fields = new ClassValue[Seq[Field]] {
-    override protected def computeValue(of: Class[_]): Seq[Field] = {
+  private val fields = new ClassValue[Array[Field]] {
+    override protected def computeValue(of: Class[_]): Array[Field] = {
       val all = Iterator.iterate[Class[_]](of)(_.getSuperclass).takeWhile(_ != null)
       val found = all.flatMap(_.getDeclaredFields).filter { f =>
         !Modifier.isStatic(f.getModifiers) && isReader(f.getType)
       }
-      found.map { f => f.setAccessible(true); f }.toSeq
+      found.map { f => f.setAccessible(true); f }.toArray
     }
   }
 

@@ -89,12 +89,18 @@ final case class PartitionOutcome(
 }
 
 object PartitionOutcome {
-  def of(position: Int, outcome: SplitOutcome): PartitionOutcome = {
+
+  /** Of splits, by their positions in the partition. */
+  def of(splits: Iterable[(Int, SplitOutcome)]): PartitionOutcome = {
     val (ended, hit, full) = (new BitSet, new BitSet, new BitSet)
-    ended.set(position, outcome.isEnded)
-    hit.set(position, outcome.isHit)
-    full.set(position, outcome.isFull)
-    PartitionOutcome(ended, hit, full, outcome.rows.map(position -> _).toMap)
+    val rows = Map.newBuilder[Int, SplitRows]
+    splits.foreach { case (position, split) =>
+      ended.set(position, split.isEnded)
+      hit.set(position, split.isHit)
+      full.set(position, split.isFull)
+      split.rows.foreach(rows += position -> _)
+    }
+    PartitionOutcome(ended, hit, full, rows.result())
   }
 }
 

@@ -29,7 +29,9 @@ class SplitOutcomesSuite extends munit.FunSuite {
 
   private def everything(outcomes: Seq[(Int, Int, SplitOutcome)]): Map[String, FoundInFile] = {
     val all = new SplitOutcomes
-    outcomes.foreach { case (p, i, outcome) => all.add(p -> PartitionOutcome.of(i, outcome)) }
+    outcomes.foreach { case (p, i, outcome) =>
+      all.add(p -> PartitionOutcome.of(Seq(i -> outcome)))
+    }
     Splits.found(partitions, all.value).map { case (uri, what) =>
       uri.stripPrefix("file:/t/") -> what
     }
@@ -166,12 +168,11 @@ class SplitOutcomesSuite extends munit.FunSuite {
     val (one, other) = (new SplitOutcomes, new SplitOutcomes)
     one.add(
       0 -> PartitionOutcome.of(
-        0,
-        ended(isHit = false, rows = all(rows(0L -> 9L), rows(9L -> 20L), 20))
+        Seq(0 -> ended(isHit = false, rows = all(rows(0L -> 9L), rows(9L -> 20L), 20)))
       )
     )
-    other.add(0 -> PartitionOutcome.of(1, ended(isHit = true, isFull = true)))
-    other.add(1 -> PartitionOutcome.of(1, ended(isHit = false)))
+    other.add(0 -> PartitionOutcome.of(Seq(1 -> ended(isHit = true, isFull = true))))
+    other.add(1 -> PartitionOutcome.of(Seq(1 -> ended(isHit = false))))
     val before = one.copy()
     one.merge(other)
     assertEquals(one.value.keySet, Set(0, 1))
