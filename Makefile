@@ -10,7 +10,7 @@ export PYTHONPATH := $(abspath python)
 SBT := ./sbt
 INSTALLED := $(VENV)/.installed
 JAR := python/tamis/jars/tamis.jar
-CLASSES := build/spark.jsa
+CLASSES := build/LocalFiles.jar
 # When the format of the Scala sources was last checked: sbt takes a while to start.
 FORMATTED := build/.formatted
 SCALA_SOURCES := .scalafmt.conf build.sbt $(wildcard project/*.scala project/*.sbt) \
@@ -69,7 +69,7 @@ test: setup ## Run lint, the Scala tests and all of pytest
 	@$(MAKE) --no-print-directory -j 2 lint-python test-scala $(CLASSES)
 	$(PYTEST) -n $(WORKERS) --durations 40 python/tamis tests
 
-$(CLASSES): $(INSTALLED)
+$(CLASSES): $(INSTALLED) tests/class_archive.py tests/LocalFiles.java
 	$(PYTHON) -m tests.class_archive
 
 .PHONY: differential

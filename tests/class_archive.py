@@ -1,7 +1,9 @@
-"""The archive of Spark's classes with which the JVMs of tests start in half the time.
+"""What lets the JVMs of tests do less: an archive of Spark's classes, and local files without `chmod`.
 
-`python -m tests.class_archive` writes it (`make test` does). Without it, or with that of another
-JVM or class path, a JVM loads its classes as usual. See "class data sharing" of the JDK.
+`python -m tests.class_archive` writes both (`make test` does). With the archive, a JVM starts in half
+the time. Without it, or with that of another JVM or class path, a JVM loads its classes as usual. See
+"class data sharing" of the JDK. The jar with `LocalFiles` is last on the class path, where Hadoop's
+service loader prefers it; without it, Hadoop uses its own class.
 """
 
 from __future__ import annotations
@@ -10,10 +12,14 @@ import os
 import subprocess
 import sys
 import tempfile
+import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _ARCHIVE = _REPOSITORY / "build" / "spark.jsa"
+_FILES = "LocalFiles"
+_JAR = _REPOSITORY / "build" / f"{_FILES}.jar"
 
 #: Options of JVMs that run for minutes: the compiler that starts fast, room for its code, which the
 #: JVM otherwise removes and compiles again, and room for classes and young objects, for which it
@@ -40,9 +46,33 @@ def java_options() -> str:
     return f"{FAST_START} -XX:SharedArchiveFile={_ARCHIVE} -Xshare:auto -Xlog:cds=off"
 
 
+def class_path() -> dict[str, str]:
+    """Return the environment that adds the local files to the class path of a Spark of tests."""
+    return {"SPARK_DIST_CLASSPATH": str(_JAR)} if _JAR.exists() else {}
+
+
 def write() -> None:
-    """Write the archive."""
+    """Write the archive and the jar."""
     _ARCHIVE.parent.mkdir(exist_ok=True)
+    _write_archive()
+    _write_jar()
+
+
+def _write_jar() -> None:
+    source = Path(__file__).with_name(f"{_FILES}.java")
+    jars = Path(str(find_spec("pyspark").origin)).parent / "jars" / "*"  # type: ignore[union-attr]
+    with tempfile.TemporaryDirectory() as directory:
+        command = ["javac", "-proc:none", "-cp", str(jars), "-d", directory, str(source)]
+        subprocess.run(command, check=True, capture_output=True, timeout=120)
+        draft = _JAR.with_suffix(".new")
+        with zipfile.ZipFile(draft, "w") as jar:
+            for each in sorted(Path(directory).iterdir()):
+                jar.write(each, each.name)
+            jar.writestr("META-INF/services/org.apache.hadoop.fs.FileSystem", f"{_FILES}\n")
+    draft.replace(_JAR)
+
+
+def _write_archive() -> None:
     with tempfile.TemporaryDirectory() as directory:
         draft = Path(directory) / "spark.jsa"
         options = f"{FAST_START} -XX:ArchiveClassesAtExit={draft} -Xlog:cds=off"

@@ -15,7 +15,7 @@ from pytest_spark.config import SparkConfigBuilder
 from xdist.remote import Producer
 from xdist.scheduler import LoadFileScheduling
 
-from tests.class_archive import java_options
+from tests.class_archive import class_path, java_options
 from tests.sidecar_start import await_sidecar
 from tests.small_queries import save_work
 
@@ -50,6 +50,7 @@ os.environ["PYTHONPATH"] = os.pathsep.join(
 os.environ["PYSPARK_PYTHON"] = sys.executable
 os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
 os.environ["SPARK_SUBMIT_OPTS"] = java_options()
+os.environ.update(class_path())
 # Tests do not read or write the history of the user who runs them.
 os.environ["XDG_STATE_HOME"] = str(REPOSITORY / "build" / "state")
 # They do not use existing indexes either: an earlier run may have stored one under the same path.

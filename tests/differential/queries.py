@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 if __name__ == "__main__":
     sys.path[:0] = [str(Path(__file__).parents[2]), str(Path(__file__).parents[2] / "python")]
 
-from tests.class_archive import java_options
+from tests.class_archive import class_path, java_options
 from tests.differential.answers import Difference, Tally, compare
 from tests.differential.grammar import Grammar, Statement
 from tests.differential.shrink import Shrinker
@@ -168,12 +168,14 @@ def session(folder: Path, master: str, extra: list[str]) -> SparkSession:
     import tamis
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.update(class_path())
     confs = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.shuffle.partitions": "1",
         "spark.sql.warehouse.dir": str(folder / "warehouse"),
         "spark.driver.memory": "1g",
+        "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",
         "spark.driver.extraJavaOptions": f"{java_options()} -Dderby.system.home={folder}",
         "spark.log.level": "OFF",
         "spark.sql.maxPlanStringLength": "0",  # Spark formats the plan on every execution

@@ -16,7 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from tests.class_archive import java_options
+from tests.class_archive import class_path, java_options
 
 LIMIT = 240.0  # seconds; a machine may be busy, and a healthy start takes ten
 SPARK_HOME = Path(str(find_spec("pyspark").origin)).parent
@@ -50,6 +50,7 @@ def shell(directory: Path, **more: str) -> dict[str, str]:
     }
     return {
         **of_this_machine,
+        **class_path(),
         "PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]]),
         "SPARK_HOME": str(SPARK_HOME),
         "SPARK_CONF_DIR": str(directory / "settings"),  # for a test to create

@@ -128,6 +128,7 @@ def confs_of_small_queries(directory: Path) -> dict[str, str]:
         "spark.master": "local[2]",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.memory": "1g",
+        "spark.hadoop.parquet.hadoop.vectored.io.enabled": "false",  # threads for each small file
         "spark.log.level": "ERROR",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
