@@ -1,10 +1,10 @@
 """`python -m bench.tpch.formats`: the 22 queries over Parquet, Iceberg and Delta.
 
 Each format is read with tamis off and on, one after the other. The formats take turns in one
-driver, in random order, after a round that warms up. CPU is that of the driver, which also runs the
-tasks, and of the sidecar. Ratios are medians over the pairs for the time by the clock, and over all
-pairs for CPU. **slower** marks queries that took more than 5 % longer with tamis in at least three
-quarters of the pairs. The exit code is 1 if two runs differ in an answer.
+driver, in random order, after rounds that warm up (`--warm-up`). CPU is that of the driver, which
+also runs the tasks, and of the sidecar. Ratios are medians over the pairs for the time by the
+clock, and over all pairs for CPU. **slower** marks queries that took more than 5 % longer with
+tamis in at least three quarters of the pairs. The exit code is 1 if two runs differ in an answer.
 """
 
 from __future__ import annotations
@@ -80,13 +80,13 @@ class Pair:
 
 
 def measure(
-    made: dict[str, SparkSession], sql: str, repeats: int
+    made: dict[str, SparkSession], sql: str, repeats: int, warm_up: int
 ) -> tuple[dict[str, list[Pair]], bool]:
     """Return the pairs of each format, and whether all answers are equal."""
     rng = random.Random(0)
     pairs: dict[str, list[Pair]] = {each: [] for each in _FORMATS}
     answers = set()
-    for number in range(1 + repeats):
+    for number in range(warm_up + repeats):
         for name in rng.sample(_FORMATS, len(_FORMATS)):
             clock, cpu = [0.0, 0.0], [0.0, 0.0]
             for on in rng.sample([False, True], 2):
@@ -97,7 +97,7 @@ def measure(
                 clock[on] = time.perf_counter() - started
                 cpu[on] += cpu_seconds(spark)
                 answers.add("\n".join(sorted(map(repr, rows))))
-            if number:
+            if number >= warm_up:
                 pairs[name].append(Pair((clock[0], clock[1]), (cpu[0], cpu[1])))
     return pairs, len(answers) == 1
 
@@ -126,6 +126,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--scale", type=float, default=1)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--warm-up", type=int, default=1)
     parser.add_argument("--queries", default=",".join(map(str, range(1, 23))))
     arguments = parser.parse_args()
     folder = _BUILD / "tpch" / f"{arguments.scale:g}" / "formats"
@@ -144,7 +145,7 @@ def main() -> int:
         print(f"\n### scale {arguments.scale:g}, load {os.getloadavg()[0]:.1f}\n\n{_heading()}")
         for number in map(int, arguments.queries.split(",")):
             sql = text(number, arguments.scale)
-            pairs, equal = measure(made, sql, arguments.repeats)
+            pairs, equal = measure(made, sql, arguments.repeats, arguments.warm_up)
             print(f"| Q{number} | {' | '.join(_cells(pairs, ratios))} |", flush=True)
             if not equal:
                 wrong.append(number)

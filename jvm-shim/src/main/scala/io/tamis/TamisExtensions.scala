@@ -10,6 +10,7 @@ import io.tamis.report.{Audit, ScanHistory}
 import io.tamis.rules.commands.{PruneDeltaCommands, PruneIcebergCommands}
 import io.tamis.rules.filters.{
   AddImpliedFilters,
+  DropProvenNotNull,
   KeepFilterOrder,
   KeepRecursionStatic,
   KeepUsedFilters,
@@ -50,7 +51,8 @@ import org.apache.spark.sql.{SparkSessionExtensions, SparkSessionExtensionsProvi
   *      Scans of partitioned tables report their partitioning where that saves an exchange. Scans
   *      get conditions whose values become known at run time; scans of recursive queries do not.
   *      Scalar subqueries over the same files read the same columns, so that Spark merges them.
-  *      Filters that later rules of Spark look for stay in the plan.
+  *      Filters that later rules of Spark look for stay in the plan; IS NOT NULL that Spark adds
+  *      again above built scans leaves it.
   *   1. Planner strategies that plan nothing: guards refuse queries if a conf requires it, and
   *      scans of the targets of Iceberg's commands are confined to files that may hold a matching
   *      row.
@@ -77,6 +79,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     extensions.injectPreCBORule(_ => PruneDeltaCommands)
     extensions.injectPreCBORule(_ => HideCachedEstimates)
     extensions.injectPreCBORule(_ => KeepRecursionStatic)
+    extensions.injectPreCBORule(_ => DropProvenNotNull)
     extensions.injectPreCBORule(_ => KeepFilterOrder.Remember)
     extensions.injectPreCBORule(_ => PruneForLimit)
     extensions.injectPreCBORule(_ => PruneForTopK)

@@ -16,6 +16,7 @@ class RuleNamesSuite extends PlanSuite {
         "PruneDeltaCommands",
         "relations.HideCachedEstimates",
         "KeepRecursionStatic",
+        "DropProvenNotNull",
         "KeepFilterOrder.Remember",
         "PruneForLimit",
         "PruneForTopK",
