@@ -134,6 +134,12 @@ lazy val shim = project
     ),
     Test / javaOptions ++= moduleOptions ++ Seq(
       "-Xmx1g",
+      // as in tests/class_archive.py: starting fast is worth more than the best code
+      "-XX:TieredStopAtLevel=1",
+      "-XX:ReservedCodeCacheSize=400m",
+      "-XX:+UseSerialGC",
+      "-XX:MetaspaceSize=512m",
+      "-Xmn320m",
       "-Dspark.ui.enabled=false",
       "-Dspark.sql.shuffle.partitions=2",
       "-Dspark.driver.host=127.0.0.1",
