@@ -2,6 +2,7 @@ package io.tamis
 
 import io.tamis.bridge.{SidecarPython, SidecarSupervisor}
 import io.tamis.conf.TamisConf
+import io.tamis.formats.delta.BeforeDelta
 import io.tamis.functions.TableFunctions
 import io.tamis.maintenance.IdleMaintenance
 import io.tamis.planning.{PlanningMetrics, Rehearsal}
@@ -27,6 +28,7 @@ import io.tamis.rules.joins.{
 }
 import io.tamis.rules.partitions.GroupByPartitions
 import io.tamis.rules.relations.{
+  ChooseDeltaFiles,
   HideCachedEstimates,
   SwapFileIndex,
   UseRemoteTables,
@@ -65,6 +67,7 @@ class TamisExtensions extends SparkSessionExtensionsProvider {
     TamisConf.register
     SidecarSupervisor.warmUp(TamisConf.ofApplication(SidecarPython.sparkConf), Rehearsal.of(_))
     TableFunctions.register(extensions)
+    BeforeDelta.inject(extensions)(new ChooseDeltaFiles(_))
     extensions.injectPreCBORule { session =>
       ScanHistory.listenTo(session.sparkContext)
       Audit.listenTo(session.sparkContext)

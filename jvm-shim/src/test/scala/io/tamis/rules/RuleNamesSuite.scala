@@ -10,6 +10,7 @@ class RuleNamesSuite extends PlanSuite {
     assertEquals(
       names.filter(_.startsWith(prefix)).map(_.stripPrefix(prefix)),
       Seq(
+        "ChooseDeltaFiles",
         "UseTamisTables",
         "UseRemoteTables",
         "SwapFileIndex",

@@ -22,13 +22,14 @@ import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, 
 final class DeltaBatch private (logical: LogicalRelation, relation: HadoopFsRelation) {
   private val index: FileIndex = relation.location
   private val addFiles: Seq[AnyRef] = Members.get[Seq[AnyRef]](index, "addFiles")
-  private lazy val listing = new DeltaListing(relation, DeltaListing.distinct(addFiles))
+  private val listing = new DeltaListing(relation)
 
   def size: Int = addFiles.size
 
   /** The files, for the planner. */
   lazy val files: SwappedFiles = {
-    val recorded = listing.recordedIndex(Members.call(index, "snapshot"), None)
+    val snapshot = Members.call(index, "snapshot")
+    val recorded = listing.recordedIndex(DeltaListing.distinct(addFiles), snapshot, None)
     val session = relation.sparkSession
     SwappedFiles(session, relation.copy(location = recorded)(session), logical.catalogTable)
   }

@@ -98,7 +98,7 @@ final class DeltaFiles private (private val relation: HadoopFsRelation) {
 
   private lazy val recordedIndex = {
     val snapshot = Members.call(scan, "scannedSnapshot")
-    new DeltaListing(relation, addFiles).recordedIndex(snapshot, tableSize)
+    new DeltaListing(relation).recordedIndex(addFiles, snapshot, tableSize)
   }
 
   /** None if Delta has not counted the files of the version. */
@@ -155,12 +155,12 @@ object DeltaFiles {
   def unprepared(relation: HadoopFsRelation): Option[Reason] = {
     val index = relation.location.getClass.getName
     if (!isOfDelta(relation) || !Set(Prepared, Unprepared)(index)) None
-    else if (isListedAfterTamis(relation)) Some(Reasons("DELTA_LISTED_AFTER_TAMIS"))
+    else if (isListedAfterTamis(relation.sparkSession)) Some(Reasons("DELTA_LISTED_AFTER_TAMIS"))
     else Option.when(index == Unprepared)(Reasons("DELTA_CHOSE_NO_FILES"))
   }
 
-  private def isListedAfterTamis(relation: HadoopFsRelation): Boolean = {
-    val conf = relation.sparkSession.sparkContext.getConf
+  private[delta] def isListedAfterTamis(session: SparkSession): Boolean = {
+    val conf = session.sparkContext.getConf
     val names = conf.get("spark.sql.extensions", "").split(",").map(_.trim)
     names.indexOf(Extension) > names.indexOf(OfTamis)
   }

@@ -19,39 +19,57 @@ import org.apache.spark.sql.types.StructType
   *
   * @param relation
   *   its location is a file index of Delta
-  * @param addFiles
-  *   Delta's entries for the files, each once
   */
-private[delta] final class DeltaListing(relation: HadoopFsRelation, addFiles: Seq[AnyRef]) {
+private[delta] final class DeltaListing(relation: HadoopFsRelation) {
   private val index = relation.location
 
-  def recordedIndex(snapshot: AnyRef, tableSize: Option[TableSize]): RecordedFileIndex = {
-    val listing = Listing.of(directories, relation.partitionSchema).partOf(tableSize)
+  /** @param addFiles
+    *   Delta's entries for the files, each once
+    */
+  def recordedIndex(
+      addFiles: Seq[AnyRef],
+      snapshot: AnyRef,
+      tableSize: Option[TableSize]
+  ): RecordedFileIndex = recorded(listed(addFiles).listing.partOf(tableSize), snapshot)
+
+  /** The same for files that were listed before. */
+  def recorded(listing: Listing, snapshot: AnyRef): RecordedFileIndex =
     new RecordedFileIndex(
       relation.sparkSession,
       index.rootPaths,
       listing,
       DeltaListing.snapshot(snapshot, new DeltaReader(relation.fileFormat))
     )
-  }
 
-  private def directories: Seq[PartitionDirectory] =
-    if (relation.partitionSchema.isEmpty)
-      Seq(PartitionDirectory(InternalRow.empty, addFiles.map(status)))
-    else
-      addFiles
-        .groupBy(Members.get[Map[String, String]](_, "partitionValues"))
-        .toSeq
-        .map { case (values, files) =>
-          val row = Members.get[InternalRow](index, "getPartitionValuesRow", values)
-          PartitionDirectory(row, files.map(status))
-        }
+  def listed(addFiles: Seq[AnyRef]): DeltaListing.Listed = {
+    val groups =
+      if (relation.partitionSchema.isEmpty) Seq(InternalRow.empty -> addFiles)
+      else
+        addFiles
+          .groupBy(Members.get[Map[String, String]](_, "partitionValues"))
+          .toSeq
+          .map { case (values, files) =>
+            Members.get[InternalRow](index, "getPartitionValuesRow", values) -> files
+          }
+    val directories = groups.map { case (values, files) =>
+      PartitionDirectory(values, files.map(status))
+    }
+    DeltaListing.Listed(
+      Listing.of(directories, relation.partitionSchema),
+      groups.flatMap(_._2).toIndexedSeq
+    )
+  }
 
   def status(addFile: AnyRef): FileStatusWithMetadata =
     Members.get[FileStatusWithMetadata](index, "fileStatusWithMetadataFromAddFile", addFile)
 }
 
 private[delta] object DeltaListing {
+
+  /** @param addFiles
+    *   Delta's entries in the order of the listing
+    */
+  final case class Listed(listing: Listing, addFiles: IndexedSeq[AnyRef])
 
   /** Each entry once. Entries with different paths differ, and paths are cheaper to compare: an
     * entry has the statistics of its file.

@@ -96,7 +96,7 @@ object Eligibility {
     * readers as this one. A global temporary view of a DataFrame brings the session in which the
     * DataFrame was created. Cached plans and streams have clones of their session, which agree.
     */
-  private def isReadAlike(files: HadoopFsRelation): Boolean = {
+  def isReadAlike(files: HadoopFsRelation): Boolean = {
     val (own, active) = (files.sparkSession.sessionState.conf, SQLConf.get)
     (own eq active) || ofReaders(own) == ofReaders(active)
   }
