@@ -12,11 +12,14 @@ from pyspark.sql import DataFrame, SparkSession
 import tamis
 
 __all__ = [
+    "after_insert",
     "append_again",
     "create_with_types",
     "delete_equal_rows",
     "explained",
+    "has_text",
     "in_other_order",
+    "jobs_of_planning",
     "manage_commits",
     "manage_no_commits",
     "merge_streamed",
@@ -65,6 +68,34 @@ def planned_earlier(
     finally:
         for key in run:
             spark.conf.unset(key)
+
+
+def jobs_of_planning(spark: SparkSession, query: str) -> int:
+    """Return the number of jobs that Spark runs to plan a query."""
+    context = spark.sparkContext
+    tracker = context.statusTracker()
+    before = len(tracker.getJobIdsForGroup("planning"))
+    context.setJobGroup("planning", query)
+    try:
+        spark.sql(query)._jdf.queryExecution().executedPlan()
+        return len(tracker.getJobIdsForGroup("planning")) - before
+    finally:
+        context._jsc.clearJobGroup()
+
+
+def has_text(spark: SparkSession) -> str:
+    """Register a function `f`, about which tamis knows nothing."""
+    spark.udf.register("f", lambda text: text is not None, "boolean")
+    return ""
+
+
+def after_insert(spark: SparkSession, query: str, table: str) -> str:
+    """Return the only row of a query that was analyzed before a commit, and is run after it."""
+    has_text(spark)
+    frame = spark.sql(query)
+    spark.sql(f"INSERT INTO {table} SELECT id + 500, k, s, d FROM {table} WHERE id < 40")
+    (row,) = frame.collect()
+    return " ".join(map(str, row))
 
 
 def delete_equal_rows(spark: SparkSession, table: str, column: str, values: list[int]) -> None:

@@ -11,7 +11,7 @@ import org.apache.spark.sql.catalyst.rules.Rule
 /** Injects a pre-CBO rule before those of extensions that are listed before tamis.
   *
   * Spark has no call for this: the rule becomes the first of the private buffer of such rules (seen
-  * on 4.0 to 4.3). Without it, Delta chooses the files of its scans itself.
+  * on 4.0 and 4.1). Without it, Delta chooses the files of its scans itself.
   */
 private[tamis] object BeforeDelta {
   def inject(

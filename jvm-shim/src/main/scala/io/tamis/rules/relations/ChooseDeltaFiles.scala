@@ -3,6 +3,7 @@ package io.tamis.rules.relations
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.formats.delta.{DeltaPlanning, DeltaScanChoice}
 import io.tamis.planning.OncePerRule
+import java.util.{Collections, IdentityHashMap}
 
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.planning.PhysicalOperation
@@ -40,9 +41,11 @@ final class ChooseDeltaFiles(session: SparkSession) extends Rule[LogicalPlan] {
           if scan.isLimitable(filters) =>
         scan.logical
     }
+    // from the root down, a scan is first seen below all of its filters
+    val seen = Collections.newSetFromMap(new IdentityHashMap[LogicalRelation, java.lang.Boolean])
+    limited.foreach(seen.add)
     val ours = answered.transformDownWithSubqueries {
-      case over @ PhysicalOperation(_, filters, DeltaScanChoice(scan))
-          if !limited.exists(_ eq scan.logical) =>
+      case over @ PhysicalOperation(_, filters, DeltaScanChoice(scan)) if seen.add(scan.logical) =>
         scan.chosen(delta, filters).fold(over)(replaced(over, scan.logical, _))
     }
     delta.prepared(ours)
