@@ -11,7 +11,7 @@ import org.apache.spark.sql.internal.SQLConf
 /** Delta's rule that chooses the files of scans (PrepareDeltaScan), in the hands of tamis.
   *
   * One instance serves one query: it fixes the snapshot of each table when it is first asked for,
-  * so that all scans of a query read the same version, whoever chooses their files.
+  * so that all scans of a query read the same version, also those that Delta prepares.
   *
   * Failures of Delta, such as a schema that has changed, are raised as Delta raises them.
   */
