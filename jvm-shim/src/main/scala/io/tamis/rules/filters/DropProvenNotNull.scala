@@ -12,8 +12,8 @@ import org.apache.spark.sql.internal.SQLConf
   *
   * The scans of a correlated subquery are built before the subquery becomes a side of a join, and
   * exact conjuncts have left its plan. From the keys of the join, Spark then infers IS NOT NULL
-  * once more. The filter costs time for every row. And a broadcast or shuffle of the subquery is no
-  * longer equal to the same one in the query itself, so that Spark would run both.
+  * again. Such a filter costs time for every row. It also makes a broadcast or shuffle of the
+  * subquery differ from the same one in the query itself, so that Spark runs both.
   *
   * Only IS NOT NULL: other conjuncts that rules of Spark look for stay ([[KeepUsedFilters]]).
   */
