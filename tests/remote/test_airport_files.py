@@ -172,13 +172,14 @@ def test_planner_reads_footers_with_the_settings_of_the_session(
             spark.conf.set(f"spark.hadoop.{name}", value)
         locations = [parquet(f"s3://lake/{Path(file).name}")]
         served = Served([pa.table({})], schema, locations=locations)
-        with serving({("main", "t"): served}) as server:
-            frame = tamis.read_airport(spark, server.uri, "main", "t")
+        # a name of its own: the planner may know a table of another test at the same address
+        with serving({("main", "in_s3"): served}) as server:
+            frame = tamis.read_airport(spark, server.uri, "main", "in_s3")
             assert frame.where("n > 15").count() == 0
             assert bucket.keys == {"the-access-key"}
             says = (
-                f"the table main.t of the Airport server {server.uri}: cannot list the Parquet "
-                "files that the server refers to"
+                f"the table main.in_s3 of the Airport server {server.uri}: cannot list the "
+                "Parquet files that the server refers to"
             )
             with pytest.raises(Exception, match=re.escape(says)) as error:
                 frame.where("n > 5").count()
@@ -222,6 +223,20 @@ def test_tasks_read_files_and_streams_of_one_table(tmp_path: Path) -> None:
         tasks = source.tasks(ReadRequest(("m", "n")))
         rows = [row for task in tasks for batch in task.batches() for row in batch.to_pylist()]
     assert rows == [{"m": None, "n": n} for n in range(10)] + [{"m": "x", "n": 99}]
+
+
+def test_table_whose_rows_move_to_files_fails_once(tmp_path: Path) -> None:
+    schema = pa.schema({"n": pa.int64()})
+    file = "s3://bucket/a.parquet"
+    streamed = Served([pa.table({"n": [1]}, schema)])
+    with serving({("main", "t"): streamed}) as server:
+        source = AirportSource({"uri": server.uri, "schema": "main", "table": "t"})
+        assert source.files([]) is None
+        server.tables = {("main", "t"): Served([pa.table({})], schema, location=parquet(file))}
+        assert source.files([]) is None
+        with pytest.raises(RemoteError, match="files that have no local path"):
+            source.tasks(ReadRequest(("n",)))
+        assert source.files([]) == [file.replace("s3", "s3a", 1)]
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,6 @@ from tamis.indexing.storage import FileSystems, StorageUnreachableError
 
 __all__ = ["leaves_of", "local_path", "ruled_out", "surviving_files"]
 
-_SECONDS: Final = 2.0  # for reading footers, if the caller allows more
 _CHUNK: Final = 256  # files, after which the time is checked
 _CONCURRENT: Final = 16  # the threads wait for storage rather than compute
 
@@ -33,7 +32,7 @@ def surviving_files(
     uris: Sequence[str],
     conjuncts: Sequence[Expr],
     storage: Mapping[str, str] | None = None,
-    seconds: float = _SECONDS,
+    seconds: float = 2.0,
 ) -> list[str]:
     """Return the files that may hold a row for which all conjuncts are true.
 
@@ -47,7 +46,7 @@ def surviving_files(
     """
     if not conjuncts:
         return list(uris)
-    until = time.monotonic() + min(seconds, _SECONDS)
+    until = time.monotonic() + min(seconds, threading.TIMEOUT_MAX / 2)
     file_systems = None if storage is None else FileSystems(storage)
     kept: list[str] = []
     for start in range(0, len(uris), _CHUNK):

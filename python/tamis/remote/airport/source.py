@@ -221,7 +221,9 @@ class AirportSource(RemoteSource):
 
     @property
     def _key(self) -> tuple[str, ...]:
-        return (self._connection.uri, self._connection.catalog, self._label, *self._at)
+        connection = self._connection
+        columns = str(self.schema())  # another server may use the address later
+        return (connection.uri, connection.catalog, self._label, *self._at, columns)
 
     @property
     def _label(self) -> str:
@@ -261,6 +263,7 @@ class AirportSource(RemoteSource):
     def _file_task(self, uri: str, columns: pa.Schema) -> ParquetTask:
         path = local_path(uri)
         if path is None:
+            _Tables.forget_streamed(self._key)
             raise self._connection.error(
                 "endpoints",
                 "the server refers to files that have no local path, which only Spark's own "
@@ -275,7 +278,8 @@ class AirportSource(RemoteSource):
 class _Tables:
     """Tables whose endpoints do not refer to files. For these, `files` sends no request.
 
-    A server may change that. Then tasks read the files, and not Spark's own scan.
+    A server may change that. Then tasks read the files, and not Spark's own scan; if tasks cannot
+    read them, this query fails, and the next one sends the request again.
     """
 
     _streamed: ClassVar[dict[tuple[str, ...], float]] = {}
@@ -289,6 +293,10 @@ class _Tables:
         if len(cls._streamed) >= _MOST_TABLES:
             cls._streamed.clear()
         cls._streamed[table] = time.monotonic() + _SECONDS
+
+    @classmethod
+    def forget_streamed(cls, table: tuple[str, ...]) -> None:
+        cls._streamed.pop(table, None)
 
 
 def _refused(uri: str, problem: str) -> RemoteError:
