@@ -25,7 +25,7 @@ from tamis.report.quality import Scan, add_call, cost, index_arguments
 __all__ = ["AggregateUse", "aggregate_uses"]
 
 #: Recording takes as long as reading the columns up to this many times (docs/benchmarks.md).
-_RECORDING: Final = 3
+_RECORDING: Final = 2
 
 
 @dataclass(frozen=True, slots=True)

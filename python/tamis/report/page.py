@@ -185,8 +185,8 @@ def _aggregates(aggregates: Sequence[AggregateUse]) -> str:
     about = (
         '<p class="soft">Queries that compute these aggregates would not have read the files whose '
         "rows all pass their filters, if the index recorded the aggregates of each file. Recording "
-        "reads the columns about three times, once. Listed are aggregates that would have saved "
-        "more than that. The history does not show whether they were recorded since.</p>"
+        "takes about twice as long as reading the columns, once. Listed are aggregates that would "
+        "have saved more than that. The history does not show whether they were recorded since.</p>"
     )
     rows = (
         row(
