@@ -63,6 +63,7 @@ def days(text: str) -> int:
         ("date", "2023-02-29", "2023-03-01", (None, days("2023-03-01"))),
         ("date", "0001-01-01", "1969-12-31", (None, -1)),
         ("date", "1582-10-14", "1582-10-15", (None, days("1582-10-15"))),
+        ("date", "0001-01-01", "0001-01-01", (None, days("0001-01-16"))),  # another calendar
         ("date", "-0044-01-01", "+10000-01-01", (None, None)),
         ("date", "2024-01-01T00:00:00", "2024-01-02\n", (None, None)),
         ("boolean", False, True, (None, None)),
@@ -137,6 +138,7 @@ def test_decimals_of_few_digits_may_have_been_doubles(tmp_path: Path) -> None:
         ),
         ("2024-01-01T00:00:00", "2024-01-01", (None, None)),  # of which time zone?
         ("0001-01-01T00:00:00Z", "+10000-01-01T00:00:00Z", (None, None)),
+        ("0001-01-01T00:00:00Z", "0001-01-01T00:00:00Z", (None, micros("0001-01-17T00:00"))),
         ("2024-02-30T00:00:00Z", "2024-01-01T25:00:00Z", (None, None)),
         (
             "1969-12-31T23:59:59.999Z",
@@ -213,6 +215,7 @@ def test_short_strings_are_exact_bounds(tmp_path: Path) -> None:
     log = Log(tmp_path, schema_of(c="string"))
     assert recorded(log, "string", "a'\"\\", "é\u20ac") == (b"a'\"\\", "é\u20ac".encode())
     assert recorded(log, "string", "a", PREFIX) == (b"a", b"x" * 31 + b"y")
+    assert recorded(log, "string", "a\ufffdb", "b") == (b"a\x7f", b"b")
 
 
 def test_half_of_a_surrogate_pair_is_unknown(tmp_path: Path) -> None:

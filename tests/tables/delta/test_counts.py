@@ -90,6 +90,7 @@ def test_number_of_rows(tmp_path: Path, records: Any, vector: Any, expected: int
         ("long", 1, {"tightBounds": False}, None, False, -1),
         ("long", 1, {}, VECTOR, False, -1),
         ("date", "2024-01-01", {}, None, True, 4),
+        ("date", "1582-10-14", {}, None, False, 4),
         ("decimal(10,2)", 1.5, {}, None, True, 4),
         ("decimal(38,2)", 1.5, {}, None, False, 4),
         ("double", 1.5, {}, None, False, 4),

@@ -220,7 +220,7 @@ def one(name: str, array: pa.Array) -> pa.Array:
         ("decimal(10,2)", pa.array([Decimal("1.255")], pa.decimal128(8, 3)), (None, None)),
         ("decimal(10,2)", pa.array([3], pa.int32()), (300, 300)),
         ("date", pa.array([date(2024, 1, 1)]), (19723, 19723)),
-        ("date", pa.array([date(1500, 1, 1)]), (None, None)),
+        ("date", pa.array([date(1500, 1, 1)]), (None, -171_664 + 15)),
         ("string", pa.array(["x" * 32]), (b"x" * 32, b"x" * 31 + b"y")),
         (
             "timestamp",
@@ -232,7 +232,11 @@ def one(name: str, array: pa.Array) -> pa.Array:
             pa.array([10**15], pa.timestamp("us")),  # INT96 has no zone
             (10**15, 10**15 + 999),
         ),
-        ("timestamp", pa.array([datetime(1850, 1, 1, tzinfo=UTC)]), (None, None)),
+        (
+            "timestamp",
+            pa.array([datetime(1850, 1, 1, tzinfo=UTC)]),
+            (None, (-3_786_825_600 + 16 * 86_400) * 1_000_000),
+        ),
         ("timestamp", pa.array([date(2024, 1, 1)]), (None, None)),
         (
             "timestamp_ntz",

@@ -17,7 +17,7 @@ from tamis.expr.nodes import Column
 from tamis.files.bounds import column_bounds
 from tamis.files.exact_counts import certain_columns
 from tamis.tables.delta.columns import StatisticsColumn
-from tamis.tables.delta.edges import is_exact
+from tamis.tables.delta.edges import is_exact, is_recorded
 from tamis.tables.delta.replay import LogReplay
 
 __all__ = ["DeltaStatistics"]
@@ -108,6 +108,8 @@ class DeltaStatistics(Statistics):
         # delta-kernel-rs also counts fields of structs that are NULL
         is_value = is_exact(found[1]) and not found[1].is_nested
         attained = is_tight & certain.attained if is_value else NO
+        if "max" in present and column.type.name == "date":
+            attained = attained & is_recorded(present["max"])
         return Certain(nulls, attained)
 
     def _find(self, column: Column) -> tuple[int, StatisticsColumn] | None:

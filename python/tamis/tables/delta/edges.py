@@ -5,11 +5,12 @@
     NaN                             unknown          unknown            NaN is not ordinary
     a double that was a float       next float down  next float up      0.1 is not 0.1f
     a decimal of over 15 digits     less by 2^-49    more by 2^-49      delta-rs writes doubles
-    text with U+FFFD                up to it         the end of prefix  see `_upper_text`
+    text with U+FFFD                up to a byte     the end of prefix  see `_upper_text`
     text of 32 bytes or more        it               the end of prefix  see `_upper_text`
     a timestamp                     it               999 us later       cut to milliseconds
     a timestamp before 1973         a minute before  a minute later     offsets may lack seconds
-    a date before October 15, 1582  unknown          unknown            another calendar
+    a date before October 15, 1582  unknown          15 days later      another calendar
+    a time before then              unknown          16 days later      the same
 
 `values` decides which texts are numbers and dates at all.
 """
@@ -27,7 +28,7 @@ import pyarrow.compute as pc
 from tamis.files.columns import Side
 from tamis.tables.delta.columns import StatisticsColumn
 
-__all__ = ["is_exact", "outer_edge"]
+__all__ = ["is_exact", "is_recorded", "outer_edge"]
 
 Longs = npt.NDArray[np.int64]
 
@@ -38,6 +39,9 @@ _MICROSECONDS_PER_DAY: Final = 86_400_000_000
 _SINCE_1900: Final = -25_567 * _MICROSECONDS_PER_DAY
 _SINCE_1973: Final = 1_096 * _MICROSECONDS_PER_DAY
 _MINUTE: Final = 60_000_000
+#: The days of the Julian and the Gregorian calendar differ by at most ten in the years 0 to 1582.
+#: If a writer has left out that a year is before Christ, the day is still earlier.
+_CALENDARS: Final = 15
 
 #: Every number of this many digits is the only one of so few digits next to its double.
 _DIGITS_OF_DOUBLES: Final = 15
@@ -52,12 +56,18 @@ _LAST_CHARACTER: Final = "\U0010ffff"
 def is_exact(column: StatisticsColumn) -> bool:
     """Return whether `outer_edge` keeps all values, so that tight bounds are values of rows.
 
-    Never said of floating-point numbers, whose zeros and NaNs writers treat in different ways.
+    Dates have to pass `is_recorded`, too. Never said of floating-point numbers, whose zeros and
+    NaNs writers treat in different ways.
     """
     data_type = column.type
     if data_type.is_decimal:
         return _is_short(column)
     return data_type.is_integral or data_type.name == "date"
+
+
+def is_recorded(high: pa.Array) -> npt.NDArray[np.bool_]:
+    """Return which maxima of dates `outer_edge` has kept as they were recorded."""
+    return _filled(high.cast(pa.int32())) >= _GREGORIAN_DAY + _CALENDARS
 
 
 def outer_edge(
@@ -80,9 +90,7 @@ def outer_edge(
     if data_type.name == "string":
         return _lower_text(array) if side is Side.LOWER else _upper_text(array)
     if data_type.name == "date":
-        days = _filled(array.cast(pa.int32()))
-        known = (days >= _GREGORIAN_DAY) & (days <= _LAST_DAY)
-        return _masked(array, known)
+        return _date_edge(array, side)
     if data_type.name in ("timestamp", "timestamp_ntz"):
         return _time_edge(array, side, from_checkpoint)
     return array
@@ -126,13 +134,24 @@ def _widened(value: Decimal, scale: int, side: Side) -> Decimal | None:
     return Decimal((int(unscaled < 0), tuple(map(int, str(abs(unscaled)))), -scale))
 
 
-def _lower_text(array: pa.Array) -> pa.Array:
-    """Return minima as bytes, up to the first U+FFFD.
+def _date_edge(array: pa.Array, side: Side) -> pa.Array:
+    days = _filled(array.cast(pa.int32()))
+    is_old = days < _GREGORIAN_DAY
+    known = days <= _LAST_DAY
+    if side is Side.LOWER or not is_old.any():
+        return _masked(array, known & ~is_old)
+    edges = np.where(is_old, days + _CALENDARS, days).astype(np.int32)
+    return pa.array(edges, mask=~known | _nulls(array)).cast(array.type)
 
-    Bytes that are not UTF-8 may have become this character, which is greater than some of them.
+
+def _lower_text(array: pa.Array) -> pa.Array:
+    """Return minima as bytes, up to the first U+FFFD, and a byte that is less than what was there.
+
+    Bytes that are not UTF-8 may have become this character, which is greater than some of them. The
+    first of them is no ASCII character.
     """
     if pc.any(pc.match_substring(array, _REPLACEMENT)).as_py():
-        array = pc.replace_substring_regex(array, f"(?s){_REPLACEMENT}.*", "")
+        array = pc.replace_substring_regex(array, f"(?s){_REPLACEMENT}.*", "\x7f")
     return array.cast(pa.large_string()).cast(pa.large_binary())
 
 
@@ -178,13 +197,17 @@ def _time_edge(array: pa.Array, side: Side, from_checkpoint: bool) -> pa.Array:
     """
     micros = _filled(array.cast(pa.int64()))
     first = _SINCE_1900 if from_checkpoint else _GREGORIAN_DAY * _MICROSECONDS_PER_DAY
-    known = (micros >= first) & (micros < (_LAST_DAY + 1) * _MICROSECONDS_PER_DAY)
+    is_unsure = micros < first
+    known = micros < (_LAST_DAY + 1) * _MICROSECONDS_PER_DAY
     is_old = micros < _SINCE_1973
     if side is Side.LOWER:
         edges = np.where(is_old, micros - _MINUTE, micros)
+        known &= ~is_unsure
     else:
         cut = np.where(micros % 1000 == 0, 999, 1)
         edges = np.where(is_old, micros + _MINUTE, micros + cut)
+        calendars = (_CALENDARS + 1) * _MICROSECONDS_PER_DAY  # and time zones
+        edges = np.where(is_unsure, micros + calendars, edges)
     return pa.array(edges, mask=~known | _nulls(array)).cast(array.type)
 
 
