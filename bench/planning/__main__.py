@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from bench.planning import (
+    delta_choice,
     delta_log,
     driver_memory,
     evaluation,
@@ -55,6 +56,10 @@ _PARTS: dict[str, tuple[str, Callable[[argparse.Namespace], list[str]]]] = {
     "delta-log": (
         "Statistics of 100,000 files from a Delta log, milliseconds",
         lambda given: delta_log.table(given.folder.resolve()),
+    ),
+    "delta-choice": (
+        "Planning over 100,000 files of Delta, CPU milliseconds",
+        lambda given: delta_choice.table(given.folder.resolve()),
     ),
     "table-formats": (
         "Planning one of 100,000 files of Iceberg and Delta, CPU milliseconds",

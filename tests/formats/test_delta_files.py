@@ -6,8 +6,10 @@ could go wrong, besides what tests of queries over Delta cover:
     another snapshot than Delta's               test_other_versions, test_commit_after_analysis
     scans of one query at two snapshots         test_commit_after_analysis
     entries of another snapshot of the table    test_commits_between_queries
-    a filter that only Delta understands        test_delta_chooses
-    a scan below a part of its filters          test_delta_chooses
+    a filter that only Delta understands        test_filters_of_all_kinds, test_random_filters
+    a scan below a part of its filters          test_filters_of_all_kinds
+    bounds that are wider than those of Delta   test_random_filters, test_filters_at_edges
+    a log that tamis cannot read                test_log_that_cannot_be_read
     Delta's LIMIT and answers from metadata     test_queries
     deletion vectors, names of columns          test_queries
     partition values of another time zone       test_partitions_of_times
@@ -15,6 +17,9 @@ could go wrong, besides what tests of queries over Delta cover:
 """
 
 from __future__ import annotations
+
+import json
+from pathlib import Path
 
 import pytest
 
@@ -103,29 +108,117 @@ def test_planning_runs_no_job(formats: Statements) -> None:
 
 
 @pytest.mark.parametrize(
-    "where",
+    ("where", "is_early"),
     [
-        "id < 100 AND s LIKE '%7' AND f(s)",  # nothing is known about a function of the user
-        "p.x < 100",  # of a field
-        "p IS NULL",
-        "id < 100 AND rand() < 2",
-        "g = 4",  # Delta derives a filter over the partition
+        ("id < 100 AND s LIKE '%7' AND f(s)", True),  # which Delta does not use either
+        ("size(list) = 1", True),
+        ("p.x < 100", True),
+        ("p.x IS NOT NULL", True),
+        ("p IS NULL", True),
+        ("p.x IS NULL", False),  # writers count these in different ways
+        ("NOT (p.x <=> 5)", False),
+        ("item IS NULL", False),  # also counted for elements of lists by some writers
+        ("id < 100 AND rand() < 2", False),
+        ("d > DATE'0001-01-05'", False),  # bounds of another calendar are wider
+        ("wide > 123456789012345.01BD", False),  # which other writers round
+        ("s > 'a text of at least thirty-two bytes'", False),  # may be cut
+        ("s = 'a text of at least thirty-two bytes'", True),
+        ("s = 'a\ufffd'", False),
     ],
 )
-def test_delta_chooses(formats: Statements, where: str) -> None:
+def test_filters_of_all_kinds(formats: Statements, where: str, is_early: bool) -> None:
     """No part of the filter alone chooses the files, nor does a scan of all files replace it."""
-    formats.sql("DROP TABLE IF EXISTS early_left")
+    create = (
+        "CREATE TABLE IF NOT EXISTS early_kinds (id BIGINT, s STRING, p STRUCT<x: BIGINT>, "
+        "list ARRAY<INT>, item INT, d DATE, wide DECIMAL(25,5)) USING delta"
+    )
+    formats.sql(create)
+    if formats.sql("SELECT * FROM early_kinds LIMIT 1").rows == []:
+        formats.sql(
+            "INSERT INTO early_kinds SELECT /*+ REPARTITION_BY_RANGE(4, id) */ id, "
+            "concat('text ', id), IF(id > 300, NULL, named_struct('x', id)), array(1), "
+            "CAST(id AS INT) AS item, IF(id < 200, DATE'0001-01-01', DATE'2024-01-01'), "
+            "123456789012345 + id / 100000 FROM range(500)"
+        )
+        formats.text_of("tests.formats.in_session:has_text")
+    query = f"SELECT id FROM early_kinds WHERE {where}"
+    early(formats, query)
+    assert (jobs(formats, query, **EARLY) == 0) == is_early
+
+
+@pytest.mark.parametrize(
+    ("where", "kept"),
+    [
+        ("d >= DATE'2024-01-01'", 1),  # not the file of dates of another calendar
+        ("ts >= TIMESTAMP'2024-01-01'", 1),
+        ("s = 'bc'", 0),  # less than a text with U+FFFD
+    ],
+)
+def test_filters_at_edges(formats: Statements, where: str, kept: int) -> None:
     formats.sql(
-        "CREATE TABLE early_left (id BIGINT, s STRING, p STRUCT<x: BIGINT>, g INT, "
-        "part INT GENERATED ALWAYS AS (g)) USING delta PARTITIONED BY (part)"
+        "CREATE TABLE IF NOT EXISTS early_edges (d DATE, ts TIMESTAMP, s STRING) USING delta"
+    )
+    if formats.sql("SELECT s FROM early_edges").rows == []:
+        for values in [
+            "DATE'0001-01-01', TIMESTAMP'0001-01-01', 'b\ufffd'",
+            "DATE'2024-01-01', TIMESTAMP'2024-01-01', 'c'",
+        ]:
+            formats.sql(f"INSERT INTO early_edges VALUES ({values})")
+    assert sum(early(formats, f"SELECT s FROM early_edges WHERE {where}").kept) == kept
+
+
+def test_generated_partitions(formats: Statements) -> None:
+    """Delta derives a filter over the partition."""
+    formats.sql("DROP TABLE IF EXISTS early_generated")
+    formats.sql(
+        "CREATE TABLE early_generated (id BIGINT, g INT, part INT GENERATED ALWAYS AS (g)) "
+        "USING delta PARTITIONED BY (part)"
     )
     formats.sql(
-        "INSERT INTO early_left (id, s, p, g) SELECT /*+ REPARTITION_BY_RANGE(4, id) */ id, "
-        "concat('text ', id), IF(id > 300, NULL, named_struct('x', id)), CAST(id DIV 100 AS INT) "
-        "FROM range(500)"
+        "INSERT INTO early_generated (id, g) SELECT id, CAST(id DIV 100 AS INT) FROM range(500)"
     )
-    formats.text_of("tests.formats.in_session:has_text")
-    early(formats, f"SELECT * FROM early_left WHERE {where}")
+    early(formats, "SELECT * FROM early_generated WHERE g = 4")
+
+
+def test_minima_of_equal_values(formats: Statements) -> None:
+    """Delta can evaluate any filter on files in which all values are equal, if it is told to."""
+    formats.sql("DROP TABLE IF EXISTS early_minima")
+    formats.sql("CREATE TABLE early_minima (s STRING) USING delta CLUSTER BY (s)")
+    for text in "abcd":
+        formats.sql(f"INSERT INTO early_minima VALUES ('{text}')")
+    skipping = {
+        "spark.databricks.delta.skipping.partitionLikeFilters.enabled": "true",
+        "spark.databricks.delta.skipping.partitionLikeDataSkippingFilesThreshold": "1",
+    }
+    query = "SELECT * FROM early_minima WHERE reverse(md5(s)) < '8'"
+    early(formats, query)
+    early(formats, query, **skipping)
+
+
+def test_log_that_cannot_be_read(formats: Statements) -> None:
+    """Delta knows the snapshot from before."""
+    name = table(formats, "early_unreadable")
+    query = f"SELECT * FROM {name} WHERE id = 250"
+    alone = formats.sql(query, **{"spark.tamis.enabled": "false"})
+    folder = formats.sql(f"DESCRIBE DETAIL {name}").rows[0][4]
+    (log,) = Path(folder.removeprefix("file:")).glob("_delta_log/*.json")
+    content = log.read_bytes()
+    log.write_bytes(b"{" * len(content))
+    try:
+        answer = formats.sql(query, **EARLY)
+    finally:
+        log.write_bytes(content)
+    assert answer.rows == alone.rows
+    assert sum(answer.kept) <= 1
+
+
+def test_random_filters(formats: Statements, tmp_path: Path) -> None:
+    run = "tests.formats.random_delta_filters:run"
+    tally = json.loads(formats.text_of(run, 1, 90, str(tmp_path)))
+    assert tally["problems"] == []
+    assert tally["queries"] >= 90
+    assert tally["early"] > tally["queries"] / 2
+    assert tally["kept"] < tally["by Delta"]
 
 
 def test_commits_between_queries(formats: Statements) -> None:
@@ -158,6 +251,9 @@ def test_other_versions(formats: Statements) -> None:
     fill(formats, name, 2, 2)
     formats.sql(f"DELETE FROM {name} WHERE id = 160")
     for version in (0, 1, 2):
+        old_rows = f"SELECT count(id), max(s) FROM {name} VERSION AS OF {version} WHERE id > 5"
+        early(formats, old_rows)
+        assert jobs(formats, old_rows, **EARLY) < jobs(formats, old_rows)  # Delta loads the log
         old = f"{name} VERSION AS OF {version}"
         for query in [
             f"SELECT * FROM {old} WHERE id > 150",

@@ -130,7 +130,7 @@ final class DeltaFiles private (private val relation: HadoopFsRelation) {
 object DeltaFiles {
   private val Prepared = "org.apache.spark.sql.delta.stats.PreparedDeltaFileIndex"
   private val Unprepared = "org.apache.spark.sql.delta.files.TahoeLogFileIndex"
-  private val Extension = "io.delta.sql.DeltaSparkSessionExtension"
+  private[delta] val Extension = "io.delta.sql.DeltaSparkSessionExtension"
   private val OfTamis = "io.tamis.TamisExtensions"
   private val Format = "org.apache.spark.sql.delta.DeltaParquetFileFormat"
   private val DeletionVectors = "org.apache.spark.sql.delta.ScanWithDeletionVectors"

@@ -30,7 +30,10 @@ private[delta] final class DeltaListing(relation: HadoopFsRelation) {
       addFiles: Seq[AnyRef],
       snapshot: AnyRef,
       tableSize: Option[TableSize]
-  ): RecordedFileIndex = recorded(listed(addFiles).listing.partOf(tableSize), snapshot)
+  ): RecordedFileIndex = {
+    val all = SnapshotFiles.listed(addFiles, relation).getOrElse(listed(addFiles)).listing
+    recorded(if (tableSize.exists(_.files != all.size)) all.partOf(tableSize) else all, snapshot)
+  }
 
   /** The same for files that were listed before. */
   def recorded(listing: Listing, snapshot: AnyRef): RecordedFileIndex =
@@ -38,7 +41,7 @@ private[delta] final class DeltaListing(relation: HadoopFsRelation) {
       relation.sparkSession,
       index.rootPaths,
       listing,
-      DeltaListing.snapshot(snapshot, new DeltaReader(relation.fileFormat))
+      DeltaListing.snapshotOf(snapshot, relation)
     )
 
   def listed(addFiles: Seq[AnyRef]): DeltaListing.Listed = {
@@ -80,7 +83,9 @@ private[delta] object DeltaListing {
     else addFiles.distinct
   }
 
-  private def snapshot(of: AnyRef, reader: DeltaReader): DeltaSnapshot = {
+  /** The version of a table, by the files of its log. */
+  def snapshotOf(of: AnyRef, relation: HadoopFsRelation): DeltaSnapshot = {
+    val reader = new DeltaReader(relation.fileFormat)
     val segment = Members.call(of, "logSegment")
     val checkpoint = Members.call(segment, "checkpointProvider")
     val (ofCheckpoint, commits) = (

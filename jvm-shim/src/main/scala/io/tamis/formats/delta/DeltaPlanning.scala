@@ -4,7 +4,12 @@ import io.tamis.formats.{FormatFailure, Members}
 import java.lang.reflect.InvocationTargetException
 
 import org.apache.spark.sql.SparkSession
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Subquery, V2WriteCommand}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  LogicalPlan,
+  Subquery,
+  SupportsSubquery,
+  V2WriteCommand
+}
 import org.apache.spark.sql.execution.datasources.{FileIndex, LogicalRelation}
 import org.apache.spark.sql.internal.SQLConf
 
@@ -56,7 +61,7 @@ private[tamis] object DeltaPlanning {
   /** None if Delta's rule does not choose files of this plan before the rules of tamis, or chooses
     * them for a transaction:
     *
-    *   - a subquery, whose files are chosen with those of the query;
+    *   - a subquery, whose files are chosen with those of the query, and a command with subqueries;
     *   - a write that is planned again within its transaction;
     *   - a query within a transaction, which remembers what the query reads: by it, it finds
     *     conflicts with other commits.
@@ -66,7 +71,7 @@ private[tamis] object DeltaPlanning {
   def of(session: SparkSession, plan: LogicalPlan, index: FileIndex): Option[DeltaPlanning] =
     FormatFailure.kept(Option.empty[DeltaPlanning]) {
       val isPlanned = plan match {
-        case _: Subquery | _: V2WriteCommand => false
+        case _: Subquery | _: SupportsSubquery | _: V2WriteCommand => false
         case _ => isOn(Skipping) && !DeltaFiles.isListedAfterTamis(session)
       }
       if (!isPlanned) None

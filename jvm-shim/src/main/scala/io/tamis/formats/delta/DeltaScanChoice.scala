@@ -6,22 +6,17 @@ import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.rules.relations.{Eligibility, FileRelation}
 import io.tamis.wire.Pushdown
 
-import org.apache.spark.sql.catalyst.expressions.{
-  Attribute,
-  Expression,
-  ExpressionSet,
-  GetStructField,
-  MetadataAttribute
-}
+import org.apache.spark.sql.catalyst.expressions.{Expression, MetadataAttribute}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources.{FileIndex, HadoopFsRelation, LogicalRelation}
-import org.apache.spark.sql.types.StructType
 
 /** A scan of Delta whose files Delta has not chosen yet. */
 private[tamis] final class DeltaScanChoice private (
     val logical: LogicalRelation,
     relation: HadoopFsRelation
 ) {
+  import DeltaScanChoice.Skipped
+
   val index: FileIndex = relation.location
   private val partitionColumns = relation.partitionSchema.fieldNames.toSet
 
@@ -41,119 +36,103 @@ private[tamis] final class DeltaScanChoice private (
     */
   def chosen(delta: DeltaPlanning, filters: Seq[Expression]): Option[FileIndex] = {
     val snapshot = delta.snapshot(index)
-    // the same filters that Delta takes into account
-    val (usable, unused) = filters.partition(isUsable)
-    if (
-      !filters.forall(_.deterministic) || usable.exists(isHard) ||
-      filters.nonEmpty && hasGeneratedColumns(snapshot)
-    ) None
-    else
-      SnapshotFiles
-        .of(snapshot, isWhole = usable.isEmpty)(delta.wholeScan(snapshot, logical))
-        .flatMap { files =>
-          if (filters.isEmpty) Some(files.scan)
-          else
-            FormatFailure.kept(Option.empty[AnyRef])(
-              decided(files, snapshot, usable).map(scanOf(files, _, usable, unused))
-            )
-        }
-        .map(delta.indexOf(_, index))
+    val asked = FormatFailure.kept(Option.empty[(Skipped, SnapshotFiles.Version)]) {
+      skippedBy(filters, snapshot).map { skipped =>
+        val count = Members.get[Option[Long]](snapshot, "numOfFilesIfKnown")
+        skipped -> SnapshotFiles.Version(DeltaListing.snapshotOf(snapshot, relation), count)
+      }
+    }
+    for {
+      (skipped, version) <- asked
+      files <- SnapshotFiles.of(version, isWhole = skipped.usable.isEmpty)(
+        delta.wholeScan(snapshot, logical)
+      )
+      scan <- FormatFailure.kept(Option.empty[AnyRef])(scanOf(files, snapshot, skipped))
+    } yield delta.indexOf(scan, index)
   }
 
-  /** Delta evaluates no others before the query runs. */
+  /** None if Delta may leave out files that tamis keeps. */
+  private def skippedBy(filters: Seq[Expression], snapshot: AnyRef): Option[Skipped] = {
+    val (usable, unused) = filters.partition(isUsable)
+    val ofData = usable.filterNot(isOfPartitions)
+    val skipping = new DeltaSkipping(relation.sparkSession, snapshot)
+    val byDelta = ofData.flatMap(skipping.of)
+    val isClear = filters.forall(_.deterministic) &&
+      !(filters.nonEmpty && skipping.derivesFilters) &&
+      !(byDelta.size < ofData.size && skipping.evaluatesMinima) &&
+      !byDelta.exists(_.mayKnowMore)
+    Option.when(isClear)(Skipped(usable, unused, byDelta))
+  }
+
   private def isUsable(filter: Expression): Boolean =
     PlainConjuncts.isPlain(filter) && !filter.exists {
       case MetadataAttribute(_) => true
       case _                    => false
     }
 
-  /** Whether Delta may know more than tamis: of the fields of structs, the log counts NULLs in
-    * different ways, which tamis does not trust.
+  /** Delta's scan of the files that are kept, in the order of the listing; None if a filter is not
+    * decided at least as well as Delta would.
     */
-  private def isHard(filter: Expression): Boolean = filter.exists {
-    case _: GetStructField => true
-    case a: Attribute      => a.dataType.isInstanceOf[StructType]
-    case _                 => false
-  }
-
-  /** Delta derives filters over partition columns that are generated from others. */
-  private def hasGeneratedColumns(snapshot: AnyRef): Boolean = {
-    val schema = Members.get[StructType](snapshot, "schema")
-    schema.exists(_.metadata.contains(DeltaScanChoice.Generated))
-  }
-
-  /** The files that are kept, in the order of the listing; None if a filter is not decided at least
-    * as well as Delta would: tamis understands only a part of it, or has no answer.
-    */
-  private def decided(
+  private def scanOf(
       files: SnapshotFiles,
       snapshot: AnyRef,
-      usable: Seq[Expression]
-  ): Option[Seq[AnyRef]] = {
-    val listed = files.listed(relation)
-    if (usable.isEmpty) Some(listed.addFiles)
+      skipped: Skipped
+  ): Option[AnyRef] =
+    if (skipped.usable.isEmpty && skipped.unused.isEmpty) Some(files.scan(snapshot))
+    else
+      kept(files, snapshot, skipped).map { kept =>
+        val (ofPartitions, ofData) = skipped.usable.partition(isOfPartitions)
+        files.scan(snapshot, kept, ofPartitions, ofData, skipped.unused)
+      }
+
+  private def kept(
+      files: SnapshotFiles,
+      snapshot: AnyRef,
+      skipped: Skipped
+  ): Option[Seq[AnyRef]] =
+    if (skipped.usable.isEmpty) Some(files.addFiles)
     else {
+      val listed = files.listed(relation)
       val recorded = new DeltaListing(relation).recorded(listed.listing, snapshot)
       val session = relation.sparkSession
       val over = relation.copy(location = recorded)(session)
       val decision =
-        ScanPlanner.decide(SwappedFiles(session, over, logical.catalogTable), usable)
-      Option.when(isKnown(decision)) {
+        ScanPlanner.decide(SwappedFiles(session, over, logical.catalogTable), skipped.usable)
+      Option.when(isAsGood(decision, skipped)) {
         val kept = Seq.newBuilder[AnyRef]
         decision.kept.foreach(i => kept += listed.addFiles(i))
         kept.result()
       }
     }
-  }
 
-  private def isKnown(decision: Decision): Boolean =
-    decision.fallbackReason.isEmpty &&
-      decision.conjuncts.forall(_.pushdown != Pushdown.Unsupported)
-
-  /** Delta's scan of some of the files. If Spark asks for the files of other filters than these,
-    * Delta chooses again.
+  /** Whether no filter keeps a file that Delta leaves out by it: Delta evaluates filters of
+    * partition columns on every file, as Spark does, and all others as tamis does, or not at all.
     */
-  private def scanOf(
-      files: SnapshotFiles,
-      kept: Seq[AnyRef],
-      usable: Seq[Expression],
-      unused: Seq[Expression]
-  ): AnyRef = {
-    val whole = files.scan
-    def size(of: Seq[AnyRef]) = {
-      val bytes = of.iterator.map(Members.get[Long](_, "size")).sum
-      Members.make(
-        Members.call(whole, "total").getClass,
-        Some(bytes),
-        None,
-        Some(of.size.toLong),
-        None
-      )
+  private def isAsGood(decision: Decision, skipped: Skipped): Boolean =
+    decision.fallbackReason.isEmpty && decision.conjuncts.forall { conjunct =>
+      if (isOfPartitions(conjunct.expression)) conjunct.isExact
+      else !skipped.isByDelta(conjunct.expression) || conjunct.pushdown != Pushdown.Unsupported
     }
-    val (ofPartitions, ofData) = usable.partition(isOfPartitions)
-    val ofKept = size(kept)
-    Members.make(
-      whole.getClass,
-      Members.call(whole, "version"),
-      kept,
-      size(files.addFiles),
-      ofKept,
-      ofKept,
-      Members.call(whole, "scannedSnapshot"),
-      ExpressionSet(ofPartitions),
-      ExpressionSet(ofData),
-      ExpressionSet(Nil),
-      Set.empty[Expression],
-      ExpressionSet(unused),
-      Long.box(0),
-      Members.call(whole, "dataSkippingType")
-    )
-  }
 }
 
 private[tamis] object DeltaScanChoice {
+
+  /** The filters, as Delta sees them.
+    *
+    * @param usable
+    *   Delta evaluates no others before the query runs
+    * @param byDelta
+    *   those by which Delta leaves out files, besides those of partition columns
+    */
+  private final case class Skipped(
+      usable: Seq[Expression],
+      unused: Seq[Expression],
+      byDelta: Seq[Skipping]
+  ) {
+    def isByDelta(filter: Expression): Boolean = byDelta.exists(_.filter eq filter)
+  }
+
   private val Index = "org.apache.spark.sql.delta.files.TahoeLogFileIndex"
-  private val Generated = "delta.generationExpression"
 
   /** Only exactly these classes: others choose files in ways that are not known here. */
   def unapply(plan: LogicalPlan): Option[DeltaScanChoice] = plan match {
