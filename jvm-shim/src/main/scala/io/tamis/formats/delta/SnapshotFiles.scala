@@ -107,7 +107,7 @@ private[delta] object SnapshotFiles {
   /** Tables with fewer files are listed for their first query. */
   private val Few = 1000L
 
-  /** Bytes of the heap for a file: Delta's entry, and that of the listing (measured). */
+  /** Bytes of the heap for a file: Delta's entry, and that of the listing (an estimate). */
   private val BytesOfFile = 2000L
 
   /** Most files in memory, of all snapshots: a quarter of the heap. */
