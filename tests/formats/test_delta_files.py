@@ -181,7 +181,7 @@ def test_generated_partitions(formats: Statements) -> None:
 
 
 def test_minima_of_equal_values(formats: Statements) -> None:
-    """Delta can evaluate any filter on files in which all values are equal, if it is told to."""
+    """Delta can evaluate any filter on files in which all values are equal, if a conf allows this."""
     formats.sql("DROP TABLE IF EXISTS early_minima")
     formats.sql("CREATE TABLE early_minima (s STRING) USING delta CLUSTER BY (s)")
     for text in "abcd":
