@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -82,30 +84,30 @@ def files_read(frame: DataFrame) -> dict[str, list[int]]:
 
 # statement, files that samples open, files that the scan opens
 SAMPLED: list[tuple[str, list[int], list[int]]] = [
-    ("SELECT * FROM t WHERE mode = '3' ORDER BY id DESC LIMIT 10", [1, 0], [1]),
-    ("SELECT * FROM t WHERE mode = '3' ORDER BY id LIMIT 10", [1, 0], [1]),
-    ("SELECT id FROM t WHERE mode LIKE '%3%' ORDER BY id NULLS LAST LIMIT 10", [1, 0], [1]),
-    ("SELECT id FROM t WHERE mode = '3' ORDER BY day, id LIMIT 10", [1, 0], [1]),
-    ("SELECT id FROM t WHERE mode = '3' ORDER BY price DESC, id LIMIT 10", [1, 0], [1]),
-    ("SELECT id FROM t WHERE mode = '3' ORDER BY name, id LIMIT 10", [1, 0], [1]),
-    ("SELECT name AS n FROM t WHERE mode = '3' ORDER BY n LIMIT 1", [1, 0], [1]),
-    ("SELECT id FROM t WHERE mode = '3' ORDER BY id LIMIT 10 OFFSET 5", [2, 0], [1]),
-    ("SELECT id FROM t WHERE mode = '3' ORDER BY -id LIMIT 10", [1, 0], [1]),
-    ("SELECT id FROM t WHERE mode = '3' ORDER BY year(day), id LIMIT 10", [1, 0], [1]),
-    ("SELECT id FROM t WHERE mode = '3' ORDER BY item.a LIMIT 10", [1, 0], [1]),
-    ("SELECT id FROM t WHERE mode = '3' ORDER BY item.`b.c` LIMIT 10", [1, 0], [1]),
-    ("SELECT id FROM t WHERE mode = '3' ORDER BY `odd ``na.me` LIMIT 10", [1, 0], [1]),
-    ("SELECT id, x FROM t WHERE mode = '3' ORDER BY x, id LIMIT 10", [1, 0], [1]),
+    ("SELECT * FROM t WHERE mode = '3' ORDER BY id DESC LIMIT 10", [1], [1]),
+    ("SELECT * FROM t WHERE mode = '3' ORDER BY id LIMIT 10", [1], [1]),
+    ("SELECT id FROM t WHERE mode LIKE '%3%' ORDER BY id NULLS LAST LIMIT 10", [1], [1]),
+    ("SELECT id FROM t WHERE mode = '3' ORDER BY day, id LIMIT 10", [1], [1]),
+    ("SELECT id FROM t WHERE mode = '3' ORDER BY price DESC, id LIMIT 10", [1], [1]),
+    ("SELECT id FROM t WHERE mode = '3' ORDER BY name, id LIMIT 10", [1], [1]),
+    ("SELECT name AS n FROM t WHERE mode = '3' ORDER BY n LIMIT 1", [1], [1]),
+    ("SELECT id FROM t WHERE mode = '3' ORDER BY id LIMIT 10 OFFSET 5", [2], [1]),
+    ("SELECT id FROM t WHERE mode = '3' ORDER BY -id LIMIT 10", [1], [1]),
+    ("SELECT id FROM t WHERE mode = '3' ORDER BY year(day), id LIMIT 10", [1], [1]),
+    ("SELECT id FROM t WHERE mode = '3' ORDER BY item.a LIMIT 10", [1], [1]),
+    ("SELECT id FROM t WHERE mode = '3' ORDER BY item.`b.c` LIMIT 10", [1], [1]),
+    ("SELECT id FROM t WHERE mode = '3' ORDER BY `odd ``na.me` LIMIT 10", [1], [1]),
+    ("SELECT id, x FROM t WHERE mode = '3' ORDER BY x, id LIMIT 10", [1], [1]),
     # NaN is the greatest value
-    ("SELECT id, x FROM t WHERE mode = '3' ORDER BY x DESC, id LIMIT 3", [1, 0], [2]),
+    ("SELECT id, x FROM t WHERE mode = '3' ORDER BY x DESC, id LIMIT 3", [1], [2]),
     # NULLs in every file
     ("SELECT id, some FROM t WHERE mode = '3' ORDER BY some, id LIMIT 10", [], [100]),
-    ("SELECT id, some FROM t WHERE mode = '3' ORDER BY some DESC, id LIMIT 10", [1, 0], [1]),
-    ("SELECT id, some FROM t WHERE mode = '3' ORDER BY some NULLS LAST, id LIMIT 9", [1, 0], [1]),
-    ("SELECT id, some FROM t WHERE mode = '3' AND some > 0 ORDER BY some LIMIT 9", [3, 0], [1]),
+    ("SELECT id, some FROM t WHERE mode = '3' ORDER BY some DESC, id LIMIT 10", [1], [1]),
+    ("SELECT id, some FROM t WHERE mode = '3' ORDER BY some NULLS LAST, id LIMIT 9", [1], [1]),
+    ("SELECT id, some FROM t WHERE mode = '3' AND some > 0 ORDER BY some LIMIT 9", [3], [1]),
     # ties of the first key
-    ("SELECT half, id FROM t WHERE mode = '3' ORDER BY half, id LIMIT 10", [1, 0], [1]),
-    ("SELECT half, id FROM t WHERE mode = '3' ORDER BY half DESC, id DESC LIMIT 10", [1, 0], [1]),
+    ("SELECT half, id FROM t WHERE mode = '3' ORDER BY half, id LIMIT 10", [1], [1]),
+    ("SELECT half, id FROM t WHERE mode = '3' ORDER BY half DESC, id DESC LIMIT 10", [1], [1]),
     # the second sample gives the answer
     ("SELECT id, name, price FROM t WHERE name LIKE '%77%3' ORDER BY id LIMIT 3", [1, 5], [3]),
     # of a thousand values, one is too rare
@@ -125,16 +127,16 @@ SAMPLED: list[tuple[str, list[int], list[int]]] = [
     ("SELECT id FROM t WHERE mode = (SELECT max(m) FROM dims) ORDER BY id LIMIT 3", [], [100]),
     ("SELECT DISTINCT id FROM t WHERE mode = '3' ORDER BY id LIMIT 10", [], [100]),
     # joins
-    ("SELECT id, n FROM t JOIN dims ON mode = m ORDER BY id LIMIT 10", [1, 0], [1]),
+    ("SELECT id, n FROM t JOIN dims ON mode = m ORDER BY id LIMIT 10", [1], [1]),
     (
         "SELECT id, n FROM t JOIN dims ON mode = m WHERE n > 2 ORDER BY id DESC, n LIMIT 9",
-        [1, 0],
+        [1],
         [1],
     ),
-    ("SELECT id, n FROM t LEFT JOIN dims ON mode = m ORDER BY id DESC LIMIT 10", [1, 0], [1]),
-    ("SELECT id, n FROM dims RIGHT JOIN t ON mode = m ORDER BY id DESC, n LIMIT 10", [1, 0], [1]),
-    ("SELECT id FROM t LEFT SEMI JOIN dims ON mode = m ORDER BY id LIMIT 10", [1, 0], [1]),
-    ("SELECT id FROM t LEFT ANTI JOIN dims ON mode = m ORDER BY id LIMIT 10", [1, 0], [1]),
+    ("SELECT id, n FROM t LEFT JOIN dims ON mode = m ORDER BY id DESC LIMIT 10", [1], [1]),
+    ("SELECT id, n FROM dims RIGHT JOIN t ON mode = m ORDER BY id DESC, n LIMIT 10", [1], [1]),
+    ("SELECT id FROM t LEFT SEMI JOIN dims ON mode = m ORDER BY id LIMIT 10", [1], [1]),
+    ("SELECT id FROM t LEFT ANTI JOIN dims ON mode = m ORDER BY id LIMIT 10", [1], [1]),
     (
         "SELECT id, n FROM t RIGHT JOIN dims ON mode = m ORDER BY id NULLS LAST, n LIMIT 10",
         [],
@@ -145,7 +147,7 @@ SAMPLED: list[tuple[str, list[int], list[int]]] = [
     # the second key is of another scan
     (
         "SELECT id, k FROM t JOIN kinds ON mode = kind ORDER BY day, k, id LIMIT 10",
-        [1, 0],
+        [1],
         [1, 1, 1],
     ),
 ]
@@ -223,7 +225,7 @@ def test_no_sample_where_a_filter_may_raise(rows: SparkSession) -> None:
             rows.sql(statement.format(5)).collect()
     # statistics show that no row raises
     assert files_read(compared(rows, statement.format("100000"))) == {
-        "samples": [1, 0],
+        "samples": [1],
         "scans": [1],
     }
 
@@ -255,7 +257,6 @@ def test_explanations_name_the_sample(rows: SparkSession) -> None:
     assert "(among the first 10 by id DESC NULLS LAST, known from a sample)" in text
     assert "goal        sample for the first 10 by id DESC NULLS LAST" in text
     assert "1 of 100 files were read after run-time filters" in text
-    assert "(an earlier sample has too few rows)" in text
 
 
 def test_a_frame_runs_again_and_is_cached(rows: SparkSession) -> None:
@@ -265,6 +266,133 @@ def test_a_frame_runs_again_and_is_cached(rows: SparkSession) -> None:
     assert cached.collect() == frame.collect()
     assert rows.table("t").where("mode = '3'").count() > 10
     cached.unpersist()
+
+
+def jobs_of(spark: SparkSession, action: Callable[[], object]) -> int:
+    """Return the number of jobs that the action runs."""
+    tracker = spark.sparkContext.statusTracker()
+    before = len(tracker.getJobIdsForGroup("counted"))
+    spark.sparkContext.setJobGroup("counted", "counted")
+    try:
+        action()
+    finally:
+        spark.sparkContext.setLocalProperty("spark.jobGroup.id", None)
+        spark.sparkContext.setLocalProperty("spark.job.description", None)
+    return len(tracker.getJobIdsForGroup("counted")) - before
+
+
+def test_a_sample_is_read_once_and_only_when_the_query_runs(rows: SparkSession) -> None:
+    frame = rows.sql(ROWS_OF_MODE)
+    assert jobs_of(rows, frame.explain) == 0
+    assert jobs_of(rows, lambda: tamis.explain(frame)) == 0
+    assert jobs_of(rows, frame.collect) == 2  # the sample, and the scan
+    assert jobs_of(rows, frame.collect) == 1
+    # an action of its own has a plan of its own
+    assert jobs_of(rows, lambda: frame.toLocalIterator()) == 0
+    assert [row.id for row in frame.toLocalIterator()] == [row.id for row in frame.collect()]
+    assert [row.id for row in frame.rdd.collect()] == [row.id for row in frame.collect()]
+
+
+def test_a_sample_leaves_the_plan_as_spark_plans_it(rows: SparkSession) -> None:
+    def plan(on: str) -> list[str]:
+        rows.conf.set("spark.tamis.enabled", on)
+        frame = rows.sql(ROWS_OF_MODE)
+        frame.collect()
+        text = frame._jdf.queryExecution().executedPlan().toString()
+        return [line.split("(")[0].strip(" +-:*") for line in text.splitlines()]
+
+    # no exchange, and so no adaptive execution and no subquery
+    assert plan("true")[0] == plan("false")[0] == "TakeOrderedAndProject"
+    assert not any("Adaptive" in line or "Subquery" in line for line in plan("true"))
+
+
+def test_frames_that_run_at_the_same_time_share_a_sample(rows: SparkSession) -> None:
+    frame = rows.sql(ROWS_OF_MODE)
+    found: list[list[int]] = []
+    threads = [
+        threading.Thread(target=lambda: found.append([row.id for row in frame.collect()]))
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert found == [[row.id for row in compared(rows, ROWS_OF_MODE).collect()]] * 4
+
+
+# parts of one query over the same files, which need different rows of them
+DIFFERENT = [
+    "SELECT id FROM t WHERE mode = '3' ORDER BY id LIMIT 10",
+    "SELECT id FROM t WHERE mode = '3' ORDER BY id LIMIT 700",
+    "SELECT id FROM t WHERE mode = '3' ORDER BY id DESC LIMIT 10",
+    "SELECT id FROM t WHERE mode = '4' ORDER BY id LIMIT 10",
+    "SELECT id FROM t WHERE mode = '3' ORDER BY name LIMIT 10 OFFSET 300",
+    "SELECT id FROM t WHERE mode = '3'",
+]
+
+
+@pytest.mark.parametrize("threshold", ["-1", "10mb"])
+@pytest.mark.parametrize("adaptive", ["true", "false"])
+def test_scans_of_the_same_files_do_not_share_a_boundary(
+    rows: SparkSession, adaptive: str, threshold: str
+) -> None:
+    rows.conf.set("spark.sql.adaptive.enabled", adaptive)
+    rows.conf.set("spark.sql.autoBroadcastJoinThreshold", threshold)
+    counts = ", ".join(f"(SELECT sum(id) FROM ({each}))" for each in DIFFERENT)
+    compared(rows, f"SELECT {counts}")
+    compared(rows, " UNION ALL ".join(f"SELECT count(*), max(id) FROM ({e})" for e in DIFFERENT))
+    for one, other in zip(DIFFERENT, DIFFERENT[1:] + DIFFERENT[:1], strict=True):
+        compared(
+            rows, f"SELECT count(*), sum(a.id) FROM ({one}) a LEFT JOIN ({other}) b USING (id)"
+        )
+
+
+def test_a_cached_frame_follows_a_refresh(spark: SparkSession, folder: str) -> None:
+    spark.conf.set("spark.tamis.topK.sample.minSaved", "0ms")
+    path = f"{folder}/t"
+    frame = spark.range(10_000).selectExpr("id", "hash(id) % 7 AS k")
+    frame.repartitionByRange(20, "id").write.parquet(path)
+    tamis.index(spark, path).build()
+    statement = "SELECT id FROM t WHERE k = 3 ORDER BY id LIMIT 5"
+    read_parquet(spark, path).createOrReplaceTempView("t")
+    cached = spark.sql(statement).cache()
+    first = [row.id for row in cached.collect()]
+    assert files_read(spark.sql(statement.replace("5", "6")))["scans"]
+    frame.selectExpr("id - 20000 AS id", "k").coalesce(1).write.mode("append").parquet(path)
+    spark.catalog.refreshByPath(path)
+    second = [row.id for row in compared(spark, statement).collect()]
+    assert first[0] >= 0 > second[-1]
+    assert [row.id for row in spark.sql(statement).collect()] == second
+    cached.unpersist()
+
+
+def test_a_plan_that_was_explained_with_tamis_on_runs_with_tamis_off(rows: SparkSession) -> None:
+    expected = [row.id for row in compared(rows, ROWS_OF_MODE).collect()]
+    frame = rows.sql(ROWS_OF_MODE)
+    frame.explain()
+    rows.conf.set("spark.tamis.enabled", "false")
+    assert jobs_of(rows, lambda: frame.collect()) == 1  # no sample
+    assert [row.id for row in frame.collect()] == expected
+
+
+def test_writes_and_batches_of_streams_read_samples(rows: SparkSession, folder: str) -> None:
+    expected = [row.id for row in compared(rows, ROWS_OF_MODE).collect()]
+    rows.sql(ROWS_OF_MODE).write.parquet(f"{folder}/written")
+    assert sorted(row.id for row in rows.read.parquet(f"{folder}/written").collect()) == sorted(
+        expected
+    )
+    rows.range(3).selectExpr("CAST(id AS STRING) AS m").write.parquet(f"{folder}/stream")
+    batches: list[list[int]] = []
+
+    def write(batch: DataFrame, _: int) -> None:
+        batch.createOrReplaceTempView("batch")
+        text = f"SELECT id FROM ({ROWS_OF_MODE}) WHERE (SELECT count(*) FROM batch) = 3"
+        batches.append([row.id for row in batch.sparkSession.sql(text).collect()])
+
+    stream = rows.readStream.schema("m STRING").parquet(f"{folder}/stream")
+    query = stream.writeStream.foreachBatch(write).trigger(availableNow=True).start()
+    query.awaitTermination()
+    assert batches == [expected]
 
 
 def test_files_that_no_index_describes_stay(spark: SparkSession, folder: str) -> None:

@@ -1,5 +1,6 @@
 package io.tamis.planning
 
+import io.tamis.runtime.SampledBoundary
 import io.tamis.wire.{PlanAnswer, Reason}
 import org.apache.spark.sql.catalyst.expressions.Expression
 
@@ -29,6 +30,8 @@ import org.apache.spark.sql.catalyst.expressions.Expression
   *   are formed as in Spark
   * @param sortedBy
   *   the order of the rows of each of these tasks; None: it is not known
+  * @param boundary
+  *   shows, when the scan runs, which of its rows ORDER BY with LIMIT needs; None: all of them
   */
 final case class ScanConstraints(
     within: Option[FileSelection],
@@ -39,7 +42,8 @@ final case class ScanConstraints(
     filterUses: Seq[FilterUse] = Nil,
     leftToBloomFilters: Set[String] = Set.empty,
     groupedBy: Seq[String] = Nil,
-    sortedBy: Option[FileOrder] = None
+    sortedBy: Option[FileOrder] = None,
+    boundary: Option[SampledBoundary] = None
 ) {
 
   /** Adds the outcome of a goal. A goal keeps its place when it is tried again, so that a rule that
@@ -63,6 +67,8 @@ final case class ScanConstraints(
   /** Adds the outcome of a goal: the files chosen for it, or why it leaves them as they were. */
   def confined(goal: ScanGoal, files: Either[Reason, FileSelection]): ScanConstraints =
     withGoal(GoalOutcome(goal, files.left.toOption)).copy(within = files.toOption.orElse(within))
+
+  def bounded(by: Option[SampledBoundary]): ScanConstraints = copy(boundary = by)
 
   def withImplied(more: Seq[Expression]): ScanConstraints = copy(implied = implied ++ more)
 }

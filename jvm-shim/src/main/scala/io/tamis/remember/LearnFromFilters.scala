@@ -55,7 +55,7 @@ object LearnFromFilters extends ColumnarRule {
   private def isSuitable(exec: BatchScanExec, scan: TamisScan): Boolean = {
     val table = scan.table
     scan.learner.isEmpty && (table.reader eq ParquetReader) && exec.runtimeFilters.isEmpty &&
-    table.purpose.implied.isEmpty && scan.decision.fallbackReason.isEmpty &&
+    table.purpose.implied.isEmpty && table.purpose.boundary.isEmpty && scan.decision.fallbackReason.isEmpty &&
     scan.decision.kept.count <= MostFiles && !new FileOptions(table).mayLoseFiles &&
     isOnlySpark(table.session) && ExecutorJar.isThere(table.session.sparkContext)
   }

@@ -5,6 +5,7 @@ import io.tamis.conf.TamisConf
 import io.tamis.listing.Snapshots
 import io.tamis.planning.{AnswerMemo, Question}
 import io.tamis.report.{QueryListener, SparkEvents}
+import io.tamis.scan.TamisScanExec
 import io.tamis.wire.{LearntRequest, Messages, PassingFiles, RowsOfFiles}
 import java.util.concurrent.TimeoutException
 
@@ -34,10 +35,12 @@ final class LearntFiles private () extends QueryListener with AdaptiveSparkPlanH
       }
   }
 
-  /** Those of a cached plan, too: a query that reads it may have run it. */
+  /** Those of a cached plan, too: a query that reads it may have run it. And those of samples. */
   private def learners(plan: SparkPlan): Seq[Learner] = collectWithSubqueries(plan) {
     case noting: NoteHitsExec          => Seq(noting.learner)
     case cached: InMemoryTableScanExec => learners(cached.relation.cachedPlan)
+    case TamisScanExec(_, scan)        =>
+      scan.table.purpose.boundary.toSeq.flatMap(_.plans).flatMap(learners)
   }.flatten
 }
 

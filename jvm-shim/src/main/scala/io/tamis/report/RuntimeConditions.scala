@@ -1,13 +1,6 @@
 package io.tamis.report
 
-import io.tamis.runtime.{
-  AtOrBefore,
-  Awaited,
-  IfUnanswered,
-  KeyMembership,
-  RuntimeCondition,
-  RuntimeFilterExec
-}
+import io.tamis.runtime.{Awaited, KeyMembership, RuntimeCondition, RuntimeFilterExec}
 import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.execution.InSubqueryExec
@@ -61,8 +54,6 @@ private[report] object RuntimeConditions {
   private def text(condition: Expression): String =
     ExpressionWriter.sqlOf(condition.transformDown {
       case KeyMembership(key, _) => Sql(isKey(key), condition.dataType)
-      case first: AtOrBefore     => Sql(first.text, first.dataType)
-      case rest: IfUnanswered    => Sql("(an earlier sample has too few rows)", rest.dataType)
       case a: Awaited            => Sql("(SELECT …)", a.dataType)
       case s: PlanExpression[_]  => Sql("(SELECT …)", s.dataType)
     })

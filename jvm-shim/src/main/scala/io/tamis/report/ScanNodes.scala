@@ -38,8 +38,8 @@ final case class SizeRead(files: Long, bytes: Option[Long])
 
 object ScanNodes extends AdaptiveSparkPlanHelper {
 
-  /** Returns every scan once, including those of subqueries and adaptive stages, and those below
-    * the cached plans for which `cached` is true.
+  /** Returns every scan once, including those of subqueries, adaptive stages and the samples that
+    * other scans have read, and those below the cached plans for which `cached` is true.
     */
   def of(plan: SparkPlan, cached: SparkPlan => Boolean): Seq[ScanNode] = {
     // of two stacked filters, the upper one comes first; its rows pass both
@@ -47,10 +47,13 @@ object ScanNodes extends AdaptiveSparkPlanHelper {
     def above(node: SparkPlan) = filters.flatten.collectFirst { case (s, f) if s eq node => f }
     val scans = collectWithSubqueries(plan) {
       case TamisScanExec(b, s) =>
-        val conditions = RuntimeConditions.of(b.runtimeFilters, above(b).map(_.condition))
+        val boundary = s.table.purpose.boundary
+        val conditions = RuntimeConditions.of(b.runtimeFilters, above(b).map(_.condition)) ++
+          boundary.map(known => KnownWhenRun(known.text, prunes = true))
         val planned = Option.when(!conditions.exists(_.prunes))(s.decision.kept)
         val read = s.runtimeKept.orElse(planned).map(k => SizeRead(k.count, Some(k.bytes)))
-        Seq(ScanNode(s.table, s.decision, conditions, read, b, above(b)))
+        ScanNode(s.table, s.decision, conditions, read, b, above(b)) +:
+          boundary.toSeq.flatMap(_.plans).flatMap(of(_, cached))
       case f: FileSourceScanExec =>
         f.relation match {
           case DecidedFiles(index) =>

@@ -12,32 +12,14 @@ object KeyOrder {
     KeyOrder(order.direction == Descending, order.nullOrdering == NullsFirst)
 }
 
-/** States that the keys of a row are at or before those of `last` in an ORDER BY.
-  *
-  * @param last
-  *   a struct with one field per key; NULL: nothing is known, and every row may affect the result
-  * @param text
-  *   the condition for people
-  * @param sample
-  *   the name of the sample that `last` is from, for [[FruitlessSamples]]
-  */
-final case class AtOrBefore(
-    keys: Seq[Expression],
-    orders: Seq[KeyOrder],
-    last: Expression,
-    text: String,
-    sample: String
-) extends Expression
-    with ServesFiles {
-  override def children: Seq[Expression] = keys :+ last
-  override protected def withNewChildrenInternal(newChildren: IndexedSeq[Expression]): AtOrBefore =
-    copy(keys = newChildren.init, last = newChildren.last)
-}
-
+/** That the keys of a row are at or before those of another row in an ORDER BY. */
 object AtOrBefore {
 
-  /** The condition over the keys once `last` is known. Spark's comparisons order values as its
-    * ORDER BY does: NaN is the greatest value, and -0.0 equals 0.0.
+  /** The condition over the keys. Spark's comparisons order values as its ORDER BY does: NaN is the
+    * greatest value, and -0.0 equals 0.0.
+    *
+    * @param last
+    *   the keys of the other row
     */
   def condition(
       keys: Seq[Expression],
@@ -82,18 +64,4 @@ object AtOrBefore {
     private def withNulls(e: Expression): Expression =
       if (order.nullsFirst) Or(IsNull(key), e) else e
   }
-}
-
-/** States that a scan is needed only if `answer` is NULL.
-  *
-  * @param key
-  *   any column of the scan
-  */
-final case class IfUnanswered(key: Expression, answer: Expression)
-    extends BinaryExpression
-    with ServesFiles {
-  override def left: Expression = key
-  override def right: Expression = answer
-  override protected def withNewChildrenInternal(l: Expression, r: Expression): IfUnanswered =
-    copy(key = l, answer = r)
 }

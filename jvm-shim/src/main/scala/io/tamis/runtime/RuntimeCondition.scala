@@ -8,7 +8,7 @@ import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, Codege
 import org.apache.spark.sql.catalyst.trees.TreePattern.{DYNAMIC_PRUNING_EXPRESSION, TreePattern}
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.execution.{BaseSubqueryExec, InSubqueryExec}
-import org.apache.spark.sql.types.{DataType, StructType}
+import org.apache.spark.sql.types.DataType
 
 /** A predicate over columns of a scan and a scalar subquery, whose value the scan receives once the
   * subquery has run. It is redundant: every row that affects the result satisfies it anyway.
@@ -59,24 +59,12 @@ final class RuntimeFilter(condition: Expression, rows: Array[Any]) {
         case Awaited(t, false) if rows.length <= 1     => Literal(rows.headOption.orNull, t)
         case KeyMembership(key, Awaited(_, true))      => RuntimeValues.in(key, rows.toSeq)
         case KeyMembership(key, keys) if keys.foldable => listed(key, keys.eval())
-        case AtOrBefore(keys, orders, Literal(last: InternalRow, t: StructType), _, _) =>
-          AtOrBefore.condition(keys, orders, last, t)
-        // the sample has too few rows: nothing is known
-        case AtOrBefore(_, _, Literal(null, _), _, _) => Literal.TrueLiteral
-        case IfUnanswered(_, Literal(null, _))        => Literal.TrueLiteral
-        case IfUnanswered(key, Literal(_, _))         => And(IsNull(key), Literal.FalseLiteral)
       }
       val folded = filled.transformUp {
         case e if e.foldable && !e.isInstanceOf[Literal] => Literal.create(e.eval(), e.dataType)
       }
       Some(folded).filterNot(_.exists(_.isInstanceOf[Awaited])).filter(_.references.nonEmpty)
     } catch { case NonFatal(_) => None } // the operator that needs the value raises the error
-
-  /** The name of the sample that the value is from, and whether it held enough rows. */
-  def sample: Option[(String, Boolean)] = condition match {
-    case first: AtOrBefore => Some((first.sample, rows.exists(_ != null)))
-    case _                 => None
-  }
 
   private def listed(key: Expression, keys: Any): Expression = keys match {
     case array: ArrayData => RuntimeValues.in(key, array.toSeq[Any](key.dataType))

@@ -19,12 +19,17 @@ import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{DoubleType, FloatType, StructType}
 
 /** The files and row groups of a scan that remain once the running query has computed the values of
-  * `column IN (values)` and of the conditions that tamis added (`RuntimeFilter`).
+  * `column IN (values)`, of the conditions that tamis added (`RuntimeFilter`), and of the samples
+  * that the scan has read.
   *
   * Spark itself tests partition values, with or without a planner, as in its own scan. For the rest
   * the planner answers a question, as for any filter. If anything fails, nothing is left out.
   */
-final class RuntimePruning(table: TamisTable, kept: FileSelection) {
+final class RuntimePruning(
+    table: TamisTable,
+    kept: FileSelection,
+    samples: Option[SampledBoundary] = None
+) {
   import RuntimePruning._
 
   def apply(predicates: Seq[V2Predicate]): FileSelection =
@@ -37,16 +42,12 @@ final class RuntimePruning(table: TamisTable, kept: FileSelection) {
   private def pruned(predicates: Seq[V2Predicate]): FileSelection = {
     val partitions = table.relation.partitionSchema
     val (awaited, spark) = predicates.partition(!isOfSpark(_))
-    val filters = awaited.flatMap(conditionOf(_))
-    val samples = filters.flatMap(_.sample)
-    if (samples.nonEmpty && !samples.exists(_._2)) FruitlessSamples.add(samples.head._1)
-    val conditions = filters.flatMap(_.predicate)
+    val conditions = awaited.flatMap(conditionOf(_)).flatMap(_.predicate) ++ boundary
     val groups = kept.listing.groups.map(_.values)
     val tests = PartitionPredicate.ofRuntime(spark, partitions) +:
       conditions.flatMap(PartitionPredicate.impliedBy(_, partitions)).map(ofValues(_, partitions))
     val ofPartitions = kept.whereGroup(groups.map(g => tests.forall(_(g))))
-    val conf = SQLConf.get
-    if (TamisConf.mode(conf) != Mode.Apply || !TamisConf.runtimeFiltersEnabled(conf)) ofPartitions
+    if (!isOn) ofPartitions
     else {
       val names = partitions.fieldNames.toSet
       val others = conditions.filterNot(PartitionPredicate.isPartitionOnly(_, partitions)) ++
@@ -55,6 +56,18 @@ final class RuntimePruning(table: TamisTable, kept: FileSelection) {
       else ofConditions(ofPartitions, others)
     }
   }
+
+  private def isOn: Boolean = {
+    val conf = SQLConf.get
+    TamisConf.mode(conf) == Mode.Apply && TamisConf.runtimeFiltersEnabled(conf)
+  }
+
+  /** What the samples of the scan show. They are read here, unless that would be in vain. */
+  private def boundary: Option[Expression] =
+    samples
+      .filter(_ => isOn && kept.count > 1)
+      .flatMap(_.condition)
+      .filter(_.references.nonEmpty)
 
   /** A test of the values of one partition, which a partition passes if the evaluation raises. */
   private def ofValues(condition: Expression, partitions: StructType): InternalRow => Boolean = {

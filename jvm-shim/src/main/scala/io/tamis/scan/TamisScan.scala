@@ -19,7 +19,7 @@ import org.apache.spark.sql.connector.expressions.{Expressions, NamedReference, 
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.metric.{CustomMetric, CustomTaskMetric}
 import org.apache.spark.sql.connector.read._
-import org.apache.spark.sql.connector.read.partitioning.Partitioning
+import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning, Partitioning}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.internal.connector.SupportsMetadata
 import org.apache.spark.sql.types.{StructField, StructType}
@@ -49,7 +49,7 @@ final class TamisScan(
   override def columnarSupportMode(): Scan.ColumnarSupportMode = files.columnarSupportMode
   override def outputPartitioning(): Partitioning = files.partitioning
   override def outputOrdering(): Array[SortOrder] = files.ordering.toArray
-  override def toBatch: Batch = new TamisBatch(this, takeRuntimeScan().getOrElse(files))
+  override def toBatch: Batch = new TamisBatch(this, takeRuntimeFilters())
 
   /** Created once, because Spark asks every copy of the scan's node for it. Run-time filters choose
     * other files and do not change how they are read.
@@ -133,27 +133,37 @@ final class TamisScan(
     }
   }
 
-  /** The filter of each caller: Spark calls `filter` and then `toBatch` in one thread, and several
+  /** The filters of each caller: Spark calls `filter` and then `toBatch` in one thread, and several
     * threads may share a scan.
     */
-  private val runtimeScan = new ThreadLocal[FilesScan]
+  private val runtimeFilters = new ThreadLocal[Seq[V2Predicate]]
   @volatile private var ranWith: Option[(FileSelection, FilesScan)] = None
 
-  override def filter(predicates: Array[V2Predicate]): Unit = {
-    val kept = new RuntimePruning(table, decision.kept)(predicates.toSeq)
-    val left = files.filtered(kept, predicates.toSeq.filter(RuntimePruning.isOfSpark))
-    ranWith = Some(kept -> left)
-    runtimeScan.set(left)
+  override def filter(predicates: Array[V2Predicate]): Unit = runtimeFilters.set(predicates.toSeq)
+
+  /** What remains to be read. Called when the tasks are planned, which is when the query runs,
+    * except for a grouped scan: Spark plans its tasks earlier, so it reads no samples.
+    */
+  private[scan] def remaining(predicates: Seq[V2Predicate]): FilesScan = {
+    val isGrouped = outputPartitioning().isInstanceOf[KeyGroupedPartitioning]
+    val boundary = table.purpose.boundary.filterNot(_ => isGrouped)
+    if (predicates.isEmpty && boundary.isEmpty) files
+    else {
+      val kept = new RuntimePruning(table, decision.kept, boundary)(predicates)
+      val left = files.filtered(kept, predicates.filter(RuntimePruning.isOfSpark))
+      ranWith = Some(kept -> left)
+      left
+    }
   }
 
   /** The kept files that remained after the last run-time filters; None if none has been applied.
     */
   def runtimeKept: Option[FileSelection] = ranWith.map(_._1)
 
-  private def takeRuntimeScan(): Option[FilesScan] = {
-    val scan = Option(runtimeScan.get)
-    runtimeScan.remove()
-    scan
+  private def takeRuntimeFilters(): Seq[V2Predicate] = {
+    val filters = Option(runtimeFilters.get).getOrElse(Nil)
+    runtimeFilters.remove()
+    filters
   }
 
   // ---- what users see ----
@@ -178,7 +188,8 @@ final class TamisScan(
         "Residual" -> shown.residualSql.mkString("[", ", ", "]"),
         "Implied" -> shown.impliedSql.mkString("[", ", ", "]"),
         "Planning" -> f"${shown.planningMillis}%.1f ms"
-      ) ++ remembered ++ rememberedTrue ++ goals ++ decision.fallback.map("Fallback" -> _)
+      ) ++ remembered ++ rememberedTrue ++ goals ++
+      table.purpose.boundary.map("Awaits" -> _.text) ++ decision.fallback.map("Fallback" -> _)
   }
 
   /** In the mode `observe` all entries after this one describe what would have been read. */
@@ -208,15 +219,21 @@ final class TamisScan(
     ScanMetrics.of(decision, read.filesRead.getOrElse(kept.count))
   }
 
-  /** Two scans read the same rows if they read the same files and columns with the same residual;
-    * exact conjuncts are true for every row of the files and make no difference. Scans that offer
-    * different columns to run-time filters, group or order rows differently, or show other files,
-    * are not equal: the optimizer keeps the old node if a rule returns an equal one.
+  /** Two scans read the same rows if they read the same files and columns with the same residual,
+    * and leave out the same files when they run; exact conjuncts are true for every row of the
+    * files and make no difference. Scans that offer different columns to run-time filters, group or
+    * order rows differently, or show other files, are not equal: the optimizer keeps the old node
+    * if a rule returns an equal one.
     */
   override def equals(other: Any): Boolean = other match {
     case scan: TamisScan =>
-      def offered(purpose: ScanConstraints) =
-        (purpose.inRecursion, purpose.leftToBloomFilters, purpose.groupedBy, purpose.sortedBy)
+      def offered(purpose: ScanConstraints) = (
+        purpose.inRecursion,
+        purpose.leftToBloomFilters,
+        purpose.groupedBy,
+        purpose.sortedBy,
+        purpose.boundary
+      )
       files == scan.filesScan && offered(table.purpose) == offered(scan.table.purpose) &&
       decision.observed.map(_.kept) == scan.decision.observed.map(_.kept)
     case _ => false
@@ -228,9 +245,9 @@ final class TamisScan(
 /** The partitions of what remains after run-time filters; equality compares what is read without
   * them.
   */
-final class TamisBatch(val scan: TamisScan, reading: FilesScan) extends Batch {
+final class TamisBatch(val scan: TamisScan, filters: Seq[V2Predicate]) extends Batch {
   override def planInputPartitions(): Array[InputPartition] =
-    scan.learner.fold(reading.partitions)(_.partitions.toArray)
+    scan.learner.fold(scan.remaining(filters).partitions)(_.partitions.toArray)
   override def createReaderFactory(): PartitionReaderFactory = scan.readers
 
   /** Spark itself compares run-time filters, so comparing the static scans is enough. */

@@ -43,27 +43,4 @@ class AtOrBeforeSuite extends munit.FunSuite {
       assertEquals(condition.eval(row) == true, expected, s"$row, $last, $orders: $condition")
     }
   }
-
-  private val key = AttributeReference("k", LongType)()
-  private val t = StructType(Seq(StructField("k0", LongType)))
-  private val awaited = Awaited(t, isList = false)
-
-  private def filled(condition: Expression, rows: Any*): Option[String] =
-    new RuntimeFilter(condition, rows.toArray[Any]).predicate.map(_.sql)
-
-  test("a sample without enough rows rules nothing out") {
-    val condition = AtOrBefore(Seq(key), Seq(KeyOrder(false, false)), awaited, "", "")
-    assertEquals(filled(condition, InternalRow(5L)), Some("(k <= 5L)"))
-    assertEquals(filled(condition), None)
-    assertEquals(filled(condition, null), None)
-    assertEquals(filled(condition, InternalRow(5L), InternalRow(6L)), None)
-    assertEquals(filled(condition, InternalRow(null)), None)
-  }
-
-  test("a later sample is needed only without an answer") {
-    val condition = IfUnanswered(key, awaited)
-    assertEquals(filled(condition), None)
-    assertEquals(filled(condition, InternalRow(5L)), Some("((k IS NULL) AND false)"))
-    assertEquals(filled(condition, InternalRow(5L), InternalRow(6L)), None)
-  }
 }

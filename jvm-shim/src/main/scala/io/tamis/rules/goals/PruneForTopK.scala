@@ -2,15 +2,13 @@ package io.tamis.rules.goals
 
 import io.tamis.conf.TamisConf
 import io.tamis.planning.{FileSelection, Question, ScanGoal, ScanPlanner}
-import io.tamis.runtime.KeyOrder
+import io.tamis.runtime.{KeyOrder, SampledBoundary}
 import io.tamis.scan.TamisTable
 import io.tamis.wire.{ExpressionWriter, GoalReader, Reason, Reasons, TopKGoal}
 import java.util.BitSet
 
 import org.apache.spark.sql.catalyst.expressions.{
-  AttributeReference,
   Descending,
-  ExprId,
   Expression,
   IntegerLiteral,
   NullsFirst
@@ -71,18 +69,19 @@ object PruneForTopK extends GoalRule {
     def scanned(
         files: Either[Reason, FileSelection],
         implied: Seq[Expression] = Nil,
-        added: Seq[Expression] = Nil
-    ) = ScanBelow.replaced(plan, sorted.relation, added)(
-      _.confined(shown, files).withImplied(implied)
+        boundary: Option[SampledBoundary] = None
+    ) = ScanBelow.replaced(plan, sorted.relation)(
+      _.confined(shown, files).withImplied(implied).bounded(boundary)
     )
     ScanPlanner
       .ask(table, sorted.conjuncts, goal)
       .flatMap { goalAnswer =>
         val listing = goalAnswer.asked.listing
-        GoalReader.first(goalAnswer.answer, listing.size, withoutIds(key), goal).map { found =>
-          val kept = goalAnswer.answer.kept.clone().asInstanceOf[BitSet]
-          kept.and(goalAnswer.asked.ordinals)
-          (listing, kept.cardinality, found)
+        GoalReader.first(goalAnswer.answer, listing.size, ScanBelow.byName(key), goal).map {
+          found =>
+            val kept = goalAnswer.answer.kept.clone().asInstanceOf[BitSet]
+            kept.and(goalAnswer.asked.ordinals)
+            (listing, kept.cardinality, found)
         }
       } match {
       // the files that statistics choose hold the first rows of the scan, not of the join
@@ -92,7 +91,7 @@ object PruneForTopK extends GoalRule {
         val implied = found.until.toSeq.filterNot(isOnPartitions(_, table))
         val files = selected(found.files)
         if (found.samples.isEmpty || !sample.isFruitless(listing))
-          scanned(Right(files), implied, sample.conditions(listing, found.samples.map(selected)))
+          scanned(Right(files), implied, sample.boundary(listing, found.samples.map(selected)))
         else if (sorted.isJoined || found.until.isEmpty && files.count == asked)
           scanned(Left(Reasons("TOPK_SAMPLE_TOO_SMALL", "rows" -> rows.toString)))
         else scanned(Right(files), implied)
@@ -106,10 +105,4 @@ object PruneForTopK extends GoalRule {
     val partitions = table.relation.partitionSchema.fieldNames.toSet
     e.references.exists(a => partitions(a.name))
   }
-
-  /** The expression without attribute ids, so that two scans of one table are equal wherever they
-    * are in the plan.
-    */
-  private def withoutIds(e: Expression): Expression =
-    e.transform { case a: AttributeReference => a.withExprId(ExprId(0)).withQualifier(Nil) }
 }

@@ -5,8 +5,14 @@ import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.rules.relations.{FilteredRelation, TamisRelation}
 import io.tamis.scan.TamisTable
 import io.tamis.wire.{Goal, Reason}
-import org.apache.spark.sql.catalyst.expressions.{Alias, Attribute, ExprId, Expression}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.expressions.{
+  Alias,
+  Attribute,
+  AttributeReference,
+  ExprId,
+  Expression
+}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 
 /** One scan of tamis under projections, with at most one filter, which lies directly on the scan.
   *
@@ -45,21 +51,19 @@ final case class ScanBelow(
 
 object ScanBelow {
 
-  /** The plan, which contains this relation, with the scan for another purpose.
-    *
-    * @param added
-    *   conjuncts to add to the filter on the scan
-    */
-  def replaced(plan: LogicalPlan, relation: LogicalPlan, added: Seq[Expression] = Nil)(
+  /** The plan, which contains this relation, with the scan for another purpose. */
+  def replaced(plan: LogicalPlan, relation: LogicalPlan)(
       purpose: ScanConstraints => ScanConstraints
   ): LogicalPlan = {
     val scanned = TamisRelation.scannedFor(relation)(purpose)
-    plan.transformDown {
-      case Filter(condition, r) if r eq relation =>
-        PlainConjuncts.filtered(condition +: added, scanned)
-      case r if r eq relation => PlainConjuncts.filtered(added, scanned)
-    }
+    plan.transformDown { case r if r eq relation => scanned }
   }
+
+  /** The expression over columns of the scan without attribute ids, so that two scans of one table
+    * are equal wherever they are in the plan.
+    */
+  def byName(e: Expression): Expression =
+    e.transform { case a: AttributeReference => a.withExprId(ExprId(0)).withQualifier(Nil) }
 
   def unapply(plan: LogicalPlan): Option[ScanBelow] = plan match {
     case Project(list, child) if list.forall(PlainConjuncts.isPlain) =>

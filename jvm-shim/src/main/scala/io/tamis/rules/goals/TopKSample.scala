@@ -3,27 +3,24 @@ package io.tamis.rules.goals
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.Listing
 import io.tamis.planning.{FileSelection, ScanGoal, ScanPlanner}
-import io.tamis.rules.OptimizedSubquery
 import io.tamis.rules.joins.RuntimeKeys
-import io.tamis.rules.relations.TamisScanRelation
-import io.tamis.runtime.{AtOrBefore, FruitlessSamples, IfUnanswered, KeyOrder, RuntimeCondition}
+import io.tamis.runtime.{FruitlessSamples, KeyOrder, SampledBoundary}
 import io.tamis.wire.{ExpressionWriter, TopKGoal}
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions.{Right => _, _}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan, Project}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
 import org.apache.spark.sql.internal.SQLConf
 
 /** Reads a few promising files first, so that the rows found there rule out other files of the scan
   * under ORDER BY with LIMIT n when the query runs.
   *
-  * A subquery evaluates the plan below the Sort over a sample of the files, and returns the keys T
-  * of its n-th row; none if it has fewer rows. These n rows are rows of the query, too, because the
-  * plan below treats each row of the scan by itself ([[SortedScan]]), and both read the same files
-  * of one listing. So the n-th row of the query is at or before T, and a row of the scan that is
+  * A sample is the plan below the Sort over some of the files; it gives the keys T of its n-th row,
+  * and nothing if it has fewer rows. These n rows are rows of the query, too, because the plan
+  * below treats each row of the scan by itself ([[SortedScan]]), and both read the same files of
+  * one listing. So the n-th row of the query is at or before T, and a row of the scan that is
   * strictly after T is not among the first n. Rows at T stay, because ORDER BY may have more keys.
   *
-  * If the sample has fewer than n rows, a second subquery reads a larger one. Its scan reads
-  * nothing if the first one has given an answer.
+  * If the sample has fewer than n rows, a larger one is read ([[SampledBoundary]]).
   */
 final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
   import sorted.{below, conjuncts, order, relation, table}
@@ -87,14 +84,19 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
   private def types(columns: Seq[Attribute]): Seq[String] =
     columns.map(a => ExpressionWriter.typeName(a.dataType))
 
-  /** What the scan of the query receives when these samples have been read. */
-  def conditions(listing: Listing, samples: Seq[FileSelection]): Seq[RuntimeCondition] =
-    samples
-      .foldLeft(Seq.empty[Expression])((earlier, files) => earlier :+ lastKeys(files, earlier))
-      .map { last =>
-        val text = s"(among the first $rows by $orderText, known from a sample)"
-        RuntimeCondition(AtOrBefore(keys, places, last, text, nameIn(listing)))
-      }
+  /** What the scan of the query needs, as these samples show it; None: there are no samples. */
+  def boundary(listing: Listing, samples: Seq[FileSelection]): Option[SampledBoundary] =
+    Option.when(samples.nonEmpty) {
+      val text = s"(among the first $rows by $orderText, known from a sample)"
+      new SampledBoundary(
+        table.session,
+        keys.map(ScanBelow.byName),
+        places,
+        samples.map(lastKeys),
+        text,
+        nameIn(listing)
+      )
+    }
 
   /** Whether an earlier query has found too few rows in samples of the same files. */
   def isFruitless(listing: Listing): Boolean = FruitlessSamples.contains(nameIn(listing))
@@ -103,35 +105,15 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
     (Seq(listing.fingerprint, s"$rows", orderText) ++ conjuncts.map(ExpressionWriter.sqlOf) ++
       (if (sorted.isJoined) Seq(below.canonicalized.hashCode.toString) else Nil)).mkString("; ")
 
-  /** The keys of the n-th row of a sample, as a struct. */
-  private def lastKeys(files: FileSelection, earlier: Seq[Expression]): Expression = {
+  /** The keys of the n-th row of a sample. */
+  private def lastKeys(files: FileSelection): LogicalPlan = {
     val sample = ScanBelow.replaced(below, relation)(_.confined(sampleGoal, Right(files)))
     val named = orders.zipWithIndex.map { case (o, i) => Alias(o.child, s"k$i")() }
-    val columns = named.map(_.toAttribute)
-    val first = Project(named, sample).orderBy(orders.zip(columns).map { case (o, column) =>
-      o.copy(child = column, sameOrderExpressions = Nil)
+    val first = Project(named, sample).orderBy(orders.zip(named).map { case (o, column) =>
+      o.copy(child = column.toAttribute, sameOrderExpressions = Nil)
     }: _*)
-    val rest = if (rows > 1) first.offset(Literal(rows - 1)) else first
-    val fields = columns.flatMap(c => Seq(Literal(c.name), c))
-    val last = Alias(CreateNamedStruct(fields), "last")()
-    val plan = Project(Seq(last), rest.limit(Literal(1)))
-    OptimizedSubquery.of(unless(earlier, OptimizedSubquery.optimized(table.session, plan)))
+    (if (rows > 1) first.offset(Literal(rows - 1)) else first).limit(Literal(1))
   }
-
-  /** The plan, whose sample is read only if the earlier samples have given no answer. Added to the
-    * optimized plan, because optimizing an earlier subquery again may change it, and Spark would
-    * run both.
-    */
-  private def unless(earlier: Seq[Expression], optimized: LogicalPlan): LogicalPlan =
-    if (earlier.isEmpty) optimized
-    else
-      optimized.transformUp {
-        case built @ TamisScanRelation(scan)
-            if scan.table.purpose.goals.exists(_.goal == sampleGoal) =>
-          val conditions =
-            earlier.map(answer => RuntimeCondition(IfUnanswered(built.output.head, answer)))
-          Filter(conditions.reduce[Expression](And(_, _)), built)
-      }
 }
 
 object TopKSample {

@@ -2,10 +2,11 @@ package io.tamis.rules.goals
 
 import io.tamis.PlanSuite
 import io.tamis.bridge.{StubAnswer, StubPlanner}
-import io.tamis.rules.relations.TamisScanRelation
-import io.tamis.runtime.{AtOrBefore, IfUnanswered, RuntimeCondition}
-import org.apache.spark.sql.catalyst.expressions.{Expression, ScalarSubquery}
-import org.apache.spark.sql.catalyst.plans.logical.{Filter, LogicalPlan}
+import io.tamis.runtime.SampledBoundary
+import io.tamis.scan.TamisScanExec
+import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
+import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
+import org.apache.spark.sql.execution.ExplainMode
 
 class TopKSampleSuite extends PlanSuite {
 
@@ -17,44 +18,64 @@ class TopKSampleSuite extends PlanSuite {
         .map(StubAnswer.only(_))
         .mkString(",")}]}""")
 
-  private def conditions(plan: LogicalPlan): Seq[AtOrBefore] = plan.collect {
-    case Filter(condition, _) =>
-      condition.collect { case RuntimeCondition(first: AtOrBefore) => first }
-  }.flatten
+  private def boundaries(plan: LogicalPlan): Seq[SampledBoundary] =
+    tables(plan).flatMap(_.purpose.boundary)
 
-  private def subquery(e: Expression): LogicalPlan = e match {
-    case s: ScalarSubquery => s.plan
-    case other             => fail(s"no subquery: $other")
-  }
-
-  private def files(plan: LogicalPlan): Seq[Int] =
-    plan.collect { case TamisScanRelation(scan) => scan.decision.kept.count }
-
-  test("a scan receives the keys of the n-th row of a sample") {
-    answer(sampled(Seq(0)))
+  test("a scan awaits the keys of the n-th row of a sample") {
+    answer(sampled(Seq(0), Seq(0, 1)))
     val plan = PruneForTopK(tamis("SELECT s FROM t WHERE v = 3 ORDER BY k DESC, v LIMIT 3"))
-    val Seq(first) = conditions(plan)
+    val Seq(first) = boundaries(plan)
     assertEquals(first.keys.map(_.sql), Seq("k", "v"))
     assertEquals(
       first.orders.map(o => (o.descending, o.nullsFirst)),
       Seq((true, false), (false, false))
     )
-    assertEquals(files(subquery(first.last)), Seq(1))
+    assertEquals(first.samples.flatMap(confined), Seq(1, 2))
     assertEquals(
       first.text,
       "(among the first 3 by k DESC NULLS LAST, v ASC NULLS FIRST, known from a sample)"
     )
+    assert(!plan.exists(_.expressions.exists(SubqueryExpression.hasSubquery)), plan)
   }
 
-  test("the second sample is read only if the first one has given no answer") {
-    answer(sampled(Seq(0), Seq(0, 1)))
-    val plan = PruneForTopK(tamis("SELECT * FROM t WHERE v = 3 ORDER BY k LIMIT 3"))
-    val Seq(first, second) = conditions(plan)
-    val unanswered = subquery(second.last).collect { case Filter(condition, _) =>
-      condition.collect { case RuntimeCondition(IfUnanswered(_, answer)) => answer }
-    }.flatten
-    assertEquals(unanswered.map(subquery), Seq(subquery(first.last)))
-    assertEquals(files(subquery(second.last)), Seq(2))
+  /** The number of rows of a query, and the files of the samples that its scan has read. */
+  private def ran(sql: String, offered: Seq[Int]*): (Int, Seq[Int]) = {
+    answer(sampled(offered: _*))
+    val plan = PruneForTopK(tamis(sql))
+    val Seq(boundary) = boundaries(plan)
+    val execution = spark.sessionState.executePlan(plan)
+    execution.explainString(ExplainMode.fromString("extended"))
+    assertEquals(boundary.plans, Nil, "nothing runs before the query")
+    val rows = execution.executedPlan.executeCollect()
+    assertEquals(execution.executedPlan.executeCollect().toSeq, rows.toSeq)
+    val read = boundary.plans.map(_.collect { case TamisScanExec(_, scan) => scan })
+    (rows.length, read.map(_.map(_.decision.kept.count).sum))
+  }
+
+  test("samples are read once, when the query runs, until one has enough rows") {
+    // v = 3 for k = 3, 10, 17, 24, 31, 38
+    val sql = "SELECT k FROM t WHERE v = 3 ORDER BY k LIMIT "
+    assertEquals(ran(sql + 1, Seq(0), Seq(0, 1)), (1, Seq(1)))
+    assertEquals(ran(sql + 6, Seq(0), Seq(0, 1, 2, 3)), (6, Seq(1, 4)))
+    assertEquals(ran(sql + 7, Seq(0), Seq(0, 1, 2, 3)), (6, Seq(1, 4)))
+  }
+
+  test("two boundaries are equal if they read the same samples") {
+    def of(sql: String, sample: Int*) = {
+      answer(sampled(sample))
+      boundaries(PruneForTopK(tamis(sql))).head
+    }
+    val sql = "SELECT k FROM t WHERE v = 3 ORDER BY k LIMIT 3"
+    assertEquals(of(sql, 0, 1), of(sql, 0, 1))
+    Seq(
+      sql -> Seq(0),
+      sql.replace("v = 3", "v = 4") -> Seq(0, 1),
+      sql.replace("LIMIT 3", "LIMIT 4") -> Seq(0, 1),
+      sql.replace("BY k", "BY k DESC") -> Seq(0, 1),
+      sql.replace("BY k", "BY k, s") -> Seq(0, 1)
+    ).foreach { case (other, files) =>
+      assertNotEquals(of(other, files: _*), of(sql, 0, 1), (other, files).toString)
+    }
   }
 
   test("a sample is offered only if the plan below the Sort can be evaluated twice") {

@@ -1,0 +1,51 @@
+package io.tamis.runtime
+
+import io.tamis.PlanSuite
+
+import org.apache.spark.SparkException
+import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Literal, RaiseError}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, OneRowRelation, Project}
+import org.apache.spark.sql.catalyst.dsl.expressions._
+import org.apache.spark.sql.types.{LongType, NullType}
+
+class SampledBoundarySuite extends PlanSuite {
+  private val key = AttributeReference("k", LongType)()
+
+  private def boundary(samples: LogicalPlan*) =
+    new SampledBoundary(spark, Seq(key), Seq(KeyOrder(false, false)), samples, "", s"$samples")
+
+  private val none = spark.range(0).logicalPlan
+  private def five = Project(Seq(Literal(5L).as("k0")), OneRowRelation())
+  private def failing =
+    Project(Seq(RaiseError(Literal("x"), NullType).cast(LongType).as("k0")), OneRowRelation())
+
+  test("the first sample with enough rows answers") {
+    assertEquals(boundary(five).condition.map(_.sql), Some("(k <= 5L)"))
+    assertEquals(boundary(none, five).condition.map(_.sql), Some("(k <= 5L)"))
+    val first = boundary(five, failing)
+    assertEquals(first.condition.map(_.sql), Some("(k <= 5L)"))
+    assertEquals(first.plans.size, 1)
+  }
+
+  test("nothing is known from samples with too few rows, and they are not read again") {
+    FruitlessSamples.clear()
+    assertEquals(boundary(none, none).condition, None)
+    assert(FruitlessSamples.contains(s"${Seq(none, none)}"))
+  }
+
+  test("a sample that fails rules nothing out, and may be read again") {
+    FruitlessSamples.clear()
+    assertEquals(boundary(failing).condition, None)
+    assertEquals(boundary(none, failing).condition, None)
+    assert(!FruitlessSamples.contains(s"${Seq(none, failing)}"))
+  }
+
+  test("a job that a user has cancelled cancels the query") {
+    val parameters = Map("jobId" -> "1", "reason" -> "")
+    val cancelled = new SparkException("SPARK_JOB_CANCELLED", parameters, null)
+    assert(SampledBoundary.isCancelled(cancelled))
+    assert(SampledBoundary.isCancelled(new RuntimeException(cancelled)))
+    assert(SampledBoundary.isCancelled(new RuntimeException(new InterruptedException)))
+    assert(!SampledBoundary.isCancelled(new SparkException("a file is missing")))
+  }
+}
