@@ -331,13 +331,26 @@ DIFFERENT = [
 ]
 
 
-@pytest.mark.parametrize("threshold", ["-1", "10mb"])
-@pytest.mark.parametrize("adaptive", ["true", "false"])
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"spark.sql.adaptive.enabled": "true"},
+        {"spark.sql.adaptive.enabled": "false", "spark.sql.autoBroadcastJoinThreshold": "-1"},
+        # Spark then sorts all rows, and the exchange below the LIMIT may be reused
+        {"spark.sql.execution.topKSortFallbackThreshold": "1"},
+        {
+            "spark.sql.execution.topKSortFallbackThreshold": "1",
+            "spark.sql.adaptive.enabled": "false",
+            "spark.sql.execution.reuseSubquery": "false",
+        },
+    ],
+    ids=str,
+)
 def test_scans_of_the_same_files_do_not_share_a_boundary(
-    rows: SparkSession, adaptive: str, threshold: str
+    rows: SparkSession, settings: dict[str, str]
 ) -> None:
-    rows.conf.set("spark.sql.adaptive.enabled", adaptive)
-    rows.conf.set("spark.sql.autoBroadcastJoinThreshold", threshold)
+    for name, value in settings.items():
+        rows.conf.set(name, value)
     counts = ", ".join(f"(SELECT sum(id) FROM ({each}))" for each in DIFFERENT)
     compared(rows, f"SELECT {counts}")
     compared(rows, " UNION ALL ".join(f"SELECT count(*), max(id) FROM ({e})" for e in DIFFERENT))

@@ -62,7 +62,7 @@ final class RuntimePruning(
     TamisConf.mode(conf) == Mode.Apply && TamisConf.runtimeFiltersEnabled(conf)
   }
 
-  /** What the samples of the scan show. They are read here, unless that would be in vain. */
+  /** What the samples of the scan show. They are read here, if a file may be left out. */
   private def boundary: Option[Expression] =
     samples
       .filter(_ => isOn && kept.count > 1)

@@ -3,10 +3,15 @@ package io.tamis.runtime
 import io.tamis.PlanSuite
 
 import org.apache.spark.SparkException
-import org.apache.spark.sql.catalyst.expressions.{AttributeReference, Literal, RaiseError}
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, OneRowRelation, Project}
-import org.apache.spark.sql.catalyst.dsl.expressions._
-import org.apache.spark.sql.types.{LongType, NullType}
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
+import org.apache.spark.sql.catalyst.expressions.{Alias, AttributeReference, Literal}
+import org.apache.spark.sql.catalyst.plans.logical.{
+  LocalRelation,
+  LogicalPlan,
+  OneRowRelation,
+  Project
+}
+import org.apache.spark.sql.types.LongType
 
 class SampledBoundarySuite extends PlanSuite {
   private val key = AttributeReference("k", LongType)()
@@ -14,10 +19,9 @@ class SampledBoundarySuite extends PlanSuite {
   private def boundary(samples: LogicalPlan*) =
     new SampledBoundary(spark, Seq(key), Seq(KeyOrder(false, false)), samples, "", s"$samples")
 
-  private val none = spark.range(0).logicalPlan
-  private def five = Project(Seq(Literal(5L).as("k0")), OneRowRelation())
-  private def failing =
-    Project(Seq(RaiseError(Literal("x"), NullType).cast(LongType).as("k0")), OneRowRelation())
+  private val none = LocalRelation(AttributeReference("k0", LongType)())
+  private def five = Project(Seq(Alias(Literal(5L), "k0")()), OneRowRelation())
+  private val failing = UnresolvedRelation(Seq("missing"))
 
   test("the first sample with enough rows answers") {
     assertEquals(boundary(five).condition.map(_.sql), Some("(k <= 5L)"))
