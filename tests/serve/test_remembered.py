@@ -208,7 +208,7 @@ def test_conjuncts_of_a_filter_that_all_rows_pass_are_exact(table: Table) -> Non
     assert pushdowns(table, ["k"], index={"enabled": False}) == ["exact"]
     for more in ({"remembered": None}, {"remembered": {"reading": "other", "keys": ["k"]}}):
         assert pushdowns(table, ["k"], **more) == ["unsupported"]
-    (path,) = (table.root.parent / "cache" / "remembered-3").glob(f"{_subject(table, ['k'])}*.note")
+    (path,) = (table.root.parent / "cache" / "remembered-4").glob(f"{_subject(table, ['k'])}*.note")
     note = read_note(path.read_bytes())
     assert note is not None
     # that the first file passes was known from both conjuncts, and is stored once
@@ -291,11 +291,11 @@ def test_each_note_counts_what_it_left_out_of_a_scan(table: Table) -> None:
 def test_what_is_known_for_fewer_conjuncts_is_not_stored_again(table: Table) -> None:
     table.learn([(0, 0, 20)], files=[1])
     table.learn([(0, 0, 20)], files=[1], keys=["k", "l"])
-    (path,) = (table.root.parent / "cache" / "remembered-3").glob("*.note")
+    (path,) = (table.root.parent / "cache" / "remembered-4").glob("*.note")
     table.learn([(0, 0, 30)], files=[1], keys=["k", "l"])
     (more,) = [
         each
-        for each in (table.root.parent / "cache" / "remembered-3").glob("*.note")
+        for each in (table.root.parent / "cache" / "remembered-4").glob("*.note")
         if each != path
     ]
     note = read_note(more.read_bytes())

@@ -368,7 +368,7 @@ def test_damaged_notes_are_no_notes(
 ) -> None:
     rows(spark.sql(sql_of(log, NEEDLE)))
     learnt()
-    (note,) = (tmp_path / "cache" / "remembered-3").glob("*.note")
+    (note,) = (tmp_path / "cache" / "remembered-4").glob("*.note")
     note.write_bytes(note.read_bytes()[:-5])
     rows(spark.sql(sql_of(log, "text LIKE '%absent%'")))
     assert len(spark.sql(sql_of(log, NEEDLE)).collect()) == 2

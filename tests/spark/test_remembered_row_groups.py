@@ -314,7 +314,7 @@ def test_damaged_note_and_switches(
     spark.conf.unset("spark.sql.session.timeZone")
     (note,) = [
         each
-        for each in (tmp_path / "cache" / "remembered-3").glob("*.note")
+        for each in (tmp_path / "cache" / "remembered-4").glob("*.note")
         if each.stat().st_size > 1
     ][:1]
     note.write_bytes(note.read_bytes()[:-3])

@@ -32,7 +32,7 @@ from tamis.files.segments import BLOCK, Segment
 from tamis.plan.cost import container_cost
 from tamis.plan.group_pruning import all_true_in_groups, rule_out_by_groups
 from tamis.plan.known_true import NOTHING, KnownTrue
-from tamis.plan.passing_rows import passing_columns, rule_out_by_passing_rows
+from tamis.plan.passing_rows import LearntValues, passing_columns, rule_out_by_passing_rows
 from tamis.plan.reader_losses import loss_of, loss_reason
 from tamis.reasons import Reason, reason
 
@@ -81,12 +81,14 @@ class ScanDecision:
     - `conjuncts`: one outcome per conjunct, in the order of the conjuncts.
     - `remembered`: how many files only earlier scans have ruled out.
     - `known`: what earlier scans have found true for every row.
+    - `learnt`: what earlier scans have found of the rows that pass, by the ordinals of the files.
     """
 
     kept: Flags
     conjuncts: tuple[Outcome, ...]
     remembered: int = 0
     known: KnownTrue = NOTHING
+    learnt: tuple[LearntValues, ...] = ()
 
 
 def decide(

@@ -3,6 +3,7 @@
 - `identities`: names files by what their content depends on.
 - `notes`: one set of conjuncts, with the files in which no row, or every row, passes; its form on
   disk.
+- `partial`, `values`: parts of a note.
 - `bodies`: what a note says, compared with a listing.
 - `store`: the notes in the cache directory.
 """

@@ -13,6 +13,7 @@ from tamis.evaluation.domain.bounds import Flags
 from tamis.remembered.identities import WIDTH
 from tamis.remembered.notes import Note
 from tamis.remembered.partial import PartialFiles
+from tamis.remembered.values import PassingValues
 
 __all__ = ["Body", "Rows"]
 
@@ -55,10 +56,12 @@ class Body:
     """What a note says about files, ready for comparisons.
 
     - `failing`, `passing`: the rows that do not pass, and those that do.
+    - `values`: bounds of columns in the rows that pass.
     """
 
     failing: Rows
     passing: Rows
+    values: PassingValues
     size: int
 
     @staticmethod
@@ -66,12 +69,13 @@ class Body:
         return Body(
             Rows.of(note.files, note.partial),
             Rows.of(note.passing_files, note.passing_partial),
+            note.values,
             size,
         )
 
     def says_the_same_as(self, other: Body) -> bool:
         """Return whether this, which says all that the other one says, says no more."""
-        return all(
+        return self.values == other.values and all(
             len(mine.names) == len(theirs.names) and mine.partial == theirs.partial
             for mine, theirs in ((self.failing, other.failing), (self.passing, other.passing))
         )

@@ -1,9 +1,9 @@
 """A note: in these files, and in these row groups of others, no row passes these conjuncts, and in
-these every row does.
+these every row does. In others, the rows that pass have values within these bounds.
 
 A note is one file, written once and never changed:
 
-    8 bytes     b"tamisRP3", with the version of the form
+    8 bytes     b"tamisRP4", with the version of the form
     16 bytes    BLAKE2b of the rest
     MessagePack the fields of `Note`, in their order
 
@@ -19,10 +19,11 @@ import msgspec
 
 from tamis.remembered.identities import WIDTH
 from tamis.remembered.partial import PartialFiles
+from tamis.remembered.values import PassingValues
 
 __all__ = ["MAGIC", "Note", "read_note", "write_note"]
 
-MAGIC: Final = b"tamisRP3"
+MAGIC: Final = b"tamisRP4"
 _CHECKSUM: Final = 16
 
 
@@ -43,6 +44,7 @@ class Note(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
         partial: The rows of other files that do not pass.
         passing_files: The names of the files in which every row passes.
         passing_partial: The rows of other files that pass.
+        values: Bounds of columns in the rows that pass, of files in which some pass.
     """
 
     reading: str
@@ -54,6 +56,7 @@ class Note(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
     partial: PartialFiles = PartialFiles()
     passing_files: bytes = b""
     passing_partial: PartialFiles = PartialFiles()
+    values: PassingValues = PassingValues()
 
     @property
     def num_files(self) -> int:
@@ -61,9 +64,8 @@ class Note(msgspec.Struct, frozen=True, array_like=True, forbid_unknown_fields=T
 
     @property
     def is_empty(self) -> bool:
-        return not (
-            self.files or self.partial.files or self.passing_files or self.passing_partial.files
-        )
+        parts = (self.partial.files, self.passing_partial.files, self.values.names)
+        return not (self.files or self.passing_files or any(parts))
 
     @property
     def subject(self) -> str:
@@ -100,9 +102,8 @@ def read_note(data: bytes) -> Note | None:
     # A note without conjuncts would be about every scan.
     if not note.keys or len(note.files) % WIDTH or len(note.passing_files) % WIDTH:
         return None
-    if not note.partial.is_valid or not note.passing_partial.is_valid or note.is_empty:
-        return None
-    return note
+    is_valid = note.partial.is_valid and note.passing_partial.is_valid and note.values.is_valid
+    return note if is_valid and not note.is_empty else None
 
 
 def _checksum(payload: bytes) -> bytes:

@@ -1,7 +1,7 @@
 """The notes in the cache directory of a user, which all drivers on the machine share.
 
-    remembered-3/<subject>-<random>.note    see `notes`
-    remembered-3/used/<the same name>       what the note has saved, as JSON
+    remembered-4/<subject>-<random>.note    see `notes`
+    remembered-4/used/<the same name>       what the note has saved, as JSON
 
 Drivers need no lock: a note is written under another name and then renamed, and is never changed.
 If two drivers write notes on the same subject, both stay until one of them writes a third, which
@@ -32,13 +32,15 @@ from tamis.files.row_ranges import RowRanges
 from tamis.indexing.read.cache import private_directory
 from tamis.recent import Recent
 from tamis.remembered.bodies import Body
+from tamis.remembered.identities import WIDTH
 from tamis.remembered.notes import Note, read_note, write_note
 from tamis.remembered.partial import PartialFiles
+from tamis.remembered.values import ColumnName, Edges, PassingValues
 from tamis.whole_files import UNFINISHED, writing_whole
 
 __all__ = ["Kept", "Store", "Use", "store_in"]
 
-_NAME: Final = "remembered-3"
+_NAME: Final = "remembered-4"
 _SUFFIX: Final = ".note"
 #: Bytes of notes that stay in memory.
 _MOST_BYTES: Final = 16 << 20
@@ -80,6 +82,7 @@ class Kept:
       with rows that are known not to pass.
     - `num_passing`, `num_passing_partial`: the same of files in which every row passes, and of
       rows that are known to pass.
+    - `num_bounded`: the number of files with bounds of the rows that pass.
     - `last_scan`: the id of the last request that used it.
     """
 
@@ -90,6 +93,7 @@ class Kept:
     num_partial: int
     num_passing: int
     num_passing_partial: int
+    num_bounded: int
     use: Use
     keys: frozenset[str] = field(init=False)
     subject: str = field(init=False)
@@ -177,8 +181,20 @@ class Store:
         rows = body.passing.partial.located(identities) if kept.num_passing_partial else None
         return body.passing.whole(identities), rows
 
-    def add(self, note: Note, max_bytes: int) -> None:
-        """Store a note, together with what is known about the same subject."""
+    def values(self, kept: Kept, identities: pa.Array) -> dict[ColumnName, Edges]:
+        """Return bounds of columns in the rows of each of these files that pass, as the note says.
+
+        A row that passes more conjuncts passes those of the note, so the bounds hold for it.
+        """
+        body = self._body_of(kept) if kept.num_bounded else None
+        return {} if body is None else body.values.located(identities)
+
+    def add(self, note: Note, max_bytes: int) -> bool:
+        """Store a note, together with what is known about the same subject.
+
+        Returns:
+            Whether more is known than before.
+        """
         with self._lock:
             self._look()
             subject = note.subject
@@ -190,18 +206,23 @@ class Store:
                 use.add(each.use)
             files, partial = new.failing.joined([known.failing for _, known in before])
             passing = new.passing.joined([known.passing for _, known in before])
+            values = new.values
+            for _, known in before:
+                values = values.joined(known.values, ())
+            no_rows = [files[i : i + WIDTH] for i in range(0, len(files), WIDTH)]
             whole = msgspec.structs.replace(
                 note,
                 files=files,
                 partial=partial,
                 passing_files=passing[0],
                 passing_partial=passing[1],
+                values=values.joined(PassingValues(), no_rows),
             )
             if len(before) == 1 and Body.of(whole, 0).says_the_same_as(before[0][1]):
-                return  # nothing new
+                return False  # nothing new
             data = write_note(whole)
             if len(data) > max_bytes:
-                return
+                return False
             name = f"{subject}-{uuid.uuid4().hex[:12]}{_SUFFIX}"
             with writing_whole(self.directory / name) as unfinished:
                 unfinished.write_bytes(data)
@@ -212,6 +233,7 @@ class Store:
             for each, _ in before:  # its files are in the new note
                 self._remove(each)
             self._evict(max_bytes, keep=name)
+            return True
 
     def saved(self, kept: Kept, scan: str, size: int, files: int = 0, row_groups: int = 0) -> None:
         """Count what a scan left out because of a note.
@@ -325,9 +347,15 @@ class Store:
 def _kept(name: str, size: int, note: Note, use: Use) -> Kept:
     body = Body.of(note, size)
     head = msgspec.structs.replace(
-        note, files=b"", partial=PartialFiles(), passing_files=b"", passing_partial=PartialFiles()
+        note,
+        files=b"",
+        partial=PartialFiles(),
+        passing_files=b"",
+        passing_partial=PartialFiles(),
+        values=PassingValues(),
     )
-    return Kept(name, size, head, *body.failing.counts, *body.passing.counts, use)
+    counts = (*body.failing.counts, *body.passing.counts, body.values.num_files)
+    return Kept(name, size, head, *counts, use)
 
 
 def _remove_from(

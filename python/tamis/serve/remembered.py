@@ -8,6 +8,7 @@
     partial_files    int64, the number of other files with row groups without such a row
     passing_files    int64, the number of files in which every row passes each predicate
     partial_passing_files  int64, the number of other files with row groups of such rows
+    bounded_files    int64, the number of files with bounds of the rows that pass all predicates
     bytes            int64, the size of the note
     learnt           timestamp
     scans            int64, how many scans were planned with it
@@ -19,7 +20,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Final
@@ -29,18 +30,22 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tamis.evaluation.domain.bounds import Flags
+from tamis.evaluation.domain.bounds import NO, YES, Bounds, Flags
+from tamis.expr.nodes import Column
+from tamis.expr.types import DataType
 from tamis.files.row_ranges import RowRanges
 from tamis.plan.known_true import NOTHING, KnownTrue
+from tamis.plan.passing_rows import LearntValues
 from tamis.plan.row_groups import LeftOut
-from tamis.plan.scan_decision import ScanDecision
 from tamis.recent import Recent
 from tamis.remembered import Note, Store, identities_of, settled, store_in
 from tamis.remembered.partial import PartialFiles
 from tamis.remembered.store import Kept
+from tamis.remembered.values import ColumnName, PassingValues
 from tamis.serve.scans.arrow_export import written
 from tamis.tables.parquet import listed_files
-from tamis.wire.kept import decode_kept, decode_rows
+from tamis.wire.catalyst import decode
+from tamis.wire.kept import decode_kept, decode_rows, decode_values
 from tamis.wire.messages import PlanRequest, Written, write_answer
 from tamis.wire.remembered import (
     LearntAnswer,
@@ -53,6 +58,7 @@ from tamis.wire.remembered import (
 from tamis.wire.scans import RememberedKeys, ScanRequest, Snapshot
 
 __all__ = [
+    "LearntRows",
     "RememberedRows",
     "known_true",
     "learn",
@@ -64,6 +70,11 @@ __all__ = [
 #: Naming more files would delay the planning of a query.
 _MOST_FILES: Final = 200_000
 _MOST_LISTINGS: Final = 16
+#: The most notes with bounds that a scan uses.
+_MOST_BOUNDS: Final = 8
+#: With fewer files, it is not known whether they are clustered by a column.
+_FEW_FILES: Final = 4
+_LONG: Final = np.iinfo(np.int64)
 
 
 def learn(text: str) -> str:
@@ -76,11 +87,12 @@ def learn(text: str) -> str:
     request = read_learnt_request(text)
     store = store_in(request.cache_directory)
     count = request.snapshot.files
+    changed = False
     if store is not None and request.keys and count <= _MOST_FILES:
         for note in _notes_of(request, store):
             if not note.is_empty:
-                store.add(note, request.max_bytes)
-    return write_answer(LearntAnswer(request.id))
+                changed |= store.add(note, request.max_bytes)
+    return write_answer(LearntAnswer(request.id, changed))
 
 
 def _notes_of(request: LearntRequest, store: Store) -> list[Note]:
@@ -96,6 +108,7 @@ def _notes_of(request: LearntRequest, store: Store) -> list[Note]:
         request.table,
         request.started,
         *_stored(names, *failing),
+        values=_values(request, names, is_settled),
     )
     passing = request.passing
     if passing is None or not passing.keys:
@@ -164,28 +177,148 @@ def _stored(names: pa.Array, flags: Flags, ranges: RowRanges) -> tuple[bytes, Pa
     return b"".join(sorted(set(whole.to_pylist()))), PartialFiles.of(names, ranges)
 
 
-def without_remembered(request: ScanRequest, decision: ScanDecision) -> Flags | None:
-    """Return the kept files of a decision without those that notes rule out.
+def _values(request: LearntRequest, names: pa.Array, is_settled: Flags) -> PassingValues:
+    """Return the values of the columns by which the rows that pass are clustered."""
+    if request.values is None:
+        return PassingValues()
+    files, least, greatest = decode_values(request.values, len(names))
+    decoded = [decode(each) for each in request.values.columns]
+    columns: list[ColumnName] = []
+    places: list[int] = []
+    for place, column in enumerate(decoded):
+        # another form has no statistics: its values may depend on more than the file
+        if isinstance(column, Column) and column.type.is_discrete:
+            name = (column.path, str(column.type))
+            if name not in columns and _is_clustered(least[:, place], greatest[:, place]):
+                columns.append(name)
+                places.append(place)
+    chosen = is_settled[files]
+    edges = least[chosen][:, places], greatest[chosen][:, places]
+    return PassingValues.of(names.take(pa.array(files[chosen])), columns, edges)
 
-    None if notes rule out none of them. A failure means that nothing is known.
+
+def _is_clustered(least: npt.NDArray[np.int64], greatest: npt.NDArray[np.int64]) -> bool:
+    """Return whether a typical file holds at most half of the range of all files, or there are only
+    a few files. Otherwise the bounds would rarely rule out a file.
+    """
+    has_values = least <= greatest
+    if np.count_nonzero(has_values) < _FEW_FILES:
+        return True
+    low, high = (each[has_values].astype(np.float64) for each in (least, greatest))
+    return bool(np.median(high - low) * 2 <= high.max() - low.min())
+
+
+def without_remembered(request: ScanRequest, kept: Flags) -> Flags:
+    """Return the kept files without those that notes rule out.
+
+    A failure means that nothing is known.
     """
     try:
-        return _without_remembered(request, decision)
+        return _without_remembered(request, kept)
     except Exception:  # such as a directory that was removed: every file stays
-        return None
+        return kept
 
 
-def _without_remembered(request: ScanRequest, decision: ScanDecision) -> Flags | None:
-    left = decision.kept.copy()
+def _without_remembered(request: ScanRequest, kept: Flags) -> Flags:
+    left = kept.copy()
     for store, note, flags in _matching(request):
-        ruled_out = left & flags
-        count = int(np.count_nonzero(ruled_out))
         # in a file of a note, no row passes its conjuncts, which are among those of the scan
+        _saved_files(store, note, request, left & flags)
         left &= ~flags
-        if count:
-            sizes = listed_files(request.snapshot).size.to_numpy()
-            _saved(store, note, request, int(sizes[ruled_out].sum()), count)
-    return None if np.array_equal(left, decision.kept) else left
+    return left
+
+
+class LearntRows:
+    """What notes say of the rows of a scan that pass.
+
+    - `values`: one entry per note.
+    """
+
+    def __init__(self, request: ScanRequest) -> None:
+        self._request = request
+        self._notes: list[tuple[Store, Kept, LearntValues, Flags]] = []
+        with suppress(Exception):  # such as a directory that was removed: nothing is known
+            notes = [each for each in _notes_about(request) if each[1].num_bounded]
+            self._notes = [
+                each for pair in notes[:_MOST_BOUNDS] if (each := self._opened(*pair)) is not None
+            ]
+
+    @property
+    def values(self) -> tuple[LearntValues, ...]:
+        return tuple(values for _, _, values, _ in self._notes)
+
+    def _opened(self, store: Store, note: Kept) -> tuple[Store, Kept, LearntValues, Flags] | None:
+        asked = self._request.remembered
+        assert asked is not None
+        columns: dict[tuple[str, ...], Bounds] = {}
+        known = np.zeros(self._request.snapshot.files, np.bool_)
+        for (path, type_name), edges in store.values(
+            note, _identities(self._request.snapshot)
+        ).items():
+            data_type = DataType.parse(type_name)
+            if data_type is not None and data_type.is_discrete:
+                bounds = _bounds(data_type, *edges)
+                columns[path] = bounds
+                known |= _is_known(bounds)
+        if not known.any():
+            return None
+        conjuncts = frozenset(i for i, key in enumerate(asked.keys) if key in note.keys)
+        # a table format may have deleted the rows that had these values
+        is_whole = self._request.delta is None and self._request.iceberg is None
+        return store, note, LearntValues(conjuncts, columns, is_whole), known
+
+    def narrowed(self, kept: Flags, passing: Callable[[LearntValues, Flags], Flags]) -> Flags:
+        """Return the kept files without those in which no row that passes has such values.
+
+        Args:
+            kept: The files.
+            passing: Returns which of some files can hold a row that passes, given what is known of
+                such rows. The others may be in either state.
+        """
+        for store, note, values, known in self._notes:
+            among = kept & known
+            if among.any():
+                left = passing(values, among)
+                ruled_out = among & ~left
+                _saved_files(store, note, self._request, ruled_out)
+                kept = kept & ~ruled_out
+        return kept
+
+
+def _bounds(
+    data_type: DataType, least: npt.NDArray[np.int64], greatest: npt.NDArray[np.int64]
+) -> Bounds:
+    """Return what the values of a note say about the ordinary values of a column."""
+    has_values = least <= greatest
+    low, high = data_type.domain
+    # an end of int64 stands for what is not known
+    lower_known, upper_known = (
+        has_values & (least != _LONG.min),
+        has_values & (greatest != _LONG.max),
+    )
+    return Bounds(
+        data_type,
+        np.where(lower_known, least, low),
+        np.where(upper_known, greatest, high),
+        YES,  # nothing is known about NULL
+        NO,
+        has_values,
+        lower_known,
+        upper_known,
+    )
+
+
+def _is_known(bounds: Bounds) -> Flags:
+    assert bounds.lower_known is not None
+    assert bounds.upper_known is not None
+    return bounds.lower_known | bounds.upper_known | ~bounds.can_be_value
+
+
+def _saved_files(store: Store, note: Kept, request: ScanRequest, ruled_out: Flags) -> None:
+    count = int(np.count_nonzero(ruled_out))
+    if count:
+        sizes = listed_files(request.snapshot).size.to_numpy()
+        _saved(store, note, request, int(sizes[ruled_out].sum()), count)
 
 
 def known_true(request: ScanRequest, num_records: npt.NDArray[np.int64] | None) -> KnownTrue:
@@ -264,9 +397,17 @@ class RememberedRows:
         return sum(each.row_groups for each in left_out)
 
 
-def remembered_files(request: ScanRequest) -> Flags:
-    """Return for each file of a scan whether a note rules it out."""
-    found = np.zeros(request.snapshot.files, np.bool_)
+def remembered_files(
+    request: ScanRequest, kept: Flags, passing: Callable[[LearntValues, Flags], Flags]
+) -> Flags:
+    """Return for each file of a scan whether a note rules it out.
+
+    Args:
+        request: The scan.
+        kept: The files that statistics keep.
+        passing: See `LearntRows.narrowed`.
+    """
+    found = kept & ~LearntRows(request).narrowed(kept, passing)
     for _, _, flags in _matching(request):
         found |= flags
     return found
@@ -330,6 +471,7 @@ _SCHEMA: Final = pa.schema(
         pa.field("partial_files", pa.int64(), nullable=False),
         pa.field("passing_files", pa.int64(), nullable=False),
         pa.field("partial_passing_files", pa.int64(), nullable=False),
+        pa.field("bounded_files", pa.int64(), nullable=False),
         pa.field("bytes", pa.int64(), nullable=False),
         pa.field("learnt", pa.timestamp("us", "UTC"), nullable=False),
         pa.field("scans", pa.int64(), nullable=False),
@@ -350,6 +492,7 @@ def _table(notes: list[Kept]) -> pa.Table:
             "partial_files": each.num_partial,
             "passing_files": each.num_passing,
             "partial_passing_files": each.num_passing_partial,
+            "bounded_files": each.num_bounded,
             "bytes": each.size,
             "learnt": _moment(each.note.learnt / 1000),
             "scans": each.use.scans,

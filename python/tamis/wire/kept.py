@@ -11,9 +11,9 @@ import numpy.typing as npt
 from tamis.errors import WireError
 from tamis.wire.file_sets import Kept, KeptAll, KeptBitmap, KeptNone, KeptRanges
 from tamis.wire.messages import RowGroupsAnswer
-from tamis.wire.remembered import RowsOfFiles
+from tamis.wire.remembered import RowsOfFiles, ValuesOfFiles
 
-__all__ = ["decode_kept", "decode_rows", "encode_kept", "encode_row_groups"]
+__all__ = ["decode_kept", "decode_rows", "decode_values", "encode_kept", "encode_row_groups"]
 
 #: Up to this many ranges are shorter than the bitmap of a table that is large enough to prune.
 _MAX_RANGES: Final = 32
@@ -109,6 +109,28 @@ def decode_rows(
     if len(ordinals) and not 0 <= int(ordinals.min()) <= int(ordinals.max()) < files:
         raise WireError(f"rows of files that are not among {files} files")
     return ordinals, starts, stops
+
+
+def decode_values(
+    values: ValuesOfFiles, files: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Return the files, and the least and greatest values: one row per file, one column per column.
+
+    Raises:
+        WireError: The parts do not fit each other, or not this number of files.
+    """
+    try:
+        ordinals = np.frombuffer(_unpacked(values.files), "<i4").astype(np.int64)
+        shape = len(ordinals), len(values.columns)
+        least, greatest = (
+            np.frombuffer(_unpacked(each), "<i8").reshape(shape)
+            for each in (values.least, values.greatest)
+        )
+    except ValueError as problem:
+        raise WireError(f"the values of files cannot be read: {problem}") from problem
+    if len(ordinals) and not 0 <= int(ordinals.min()) <= int(ordinals.max()) < files:
+        raise WireError(f"values of files that are not among {files} files")
+    return ordinals, least, greatest
 
 
 def _packed(values: npt.NDArray[Any]) -> str:

@@ -1,7 +1,8 @@
 """What scans have learnt about their files: messages of the shim.
 
     learnt      in these files of a listing, and in these row groups of other files, no row passes
-                these conjuncts together; in others, every row passes
+                these conjuncts together; in others, every row passes, or the rows that pass have
+                values between these
     remembered  with a question: the keys of its conjuncts, to find what was learnt before
 
 A conjunct is identified by a key, which two conjuncts have in common only if they have the same
@@ -10,7 +11,7 @@ value for the same row (io.tamis.remember.PredicateKeys).
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 
@@ -24,6 +25,7 @@ __all__ = [
     "PassingFiles",
     "RememberedRequest",
     "RowsOfFiles",
+    "ValuesOfFiles",
     "read_learnt_request",
     "read_remembered_request",
 ]
@@ -55,6 +57,21 @@ class PassingFiles(msgspec.Struct, frozen=True):
     rows: RowsOfFiles = RowsOfFiles()
 
 
+class ValuesOfFiles(msgspec.Struct, frozen=True):
+    """The least and the greatest value of columns in the rows of files that pass.
+
+    - `columns`: the documents of the columns.
+    - `files`: the ordinals in the snapshot, int32, little-endian, in base64.
+    - `least`, `greatest`: for each file, the value of each column as int64, little-endian, in
+      base64. If all of the rows have NULL, the least one is greater than the greatest one.
+    """
+
+    columns: list[Any]
+    files: str = ""
+    least: str = ""
+    greatest: str = ""
+
+
 class LearntRequest(msgspec.Struct, frozen=True):
     """Files, and rows of other files, of which none passes some conjuncts.
 
@@ -65,6 +82,7 @@ class LearntRequest(msgspec.Struct, frozen=True):
     - `started`: milliseconds since 1970 before the first of the files was read.
     - `max_bytes`: the most bytes of all that is stored.
     - `passing`: what is known of rows that pass.
+    - `values`: the values of rows that pass, of files in which some rows do.
     """
 
     version: int
@@ -80,10 +98,17 @@ class LearntRequest(msgspec.Struct, frozen=True):
     cache_directory: str | None = None
     rows: RowsOfFiles = RowsOfFiles()
     passing: PassingFiles | None = None
+    values: ValuesOfFiles | None = None
 
 
 class LearntAnswer(msgspec.Struct, frozen=True):
+    """The answer to a LearntRequest.
+
+    - `changed`: whether more is known than before.
+    """
+
     id: str
+    changed: bool = False
     version: int = VERSION
 
 

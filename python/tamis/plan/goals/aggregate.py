@@ -117,6 +117,7 @@ def answer(
     raising: Flags | None = None,
     by: Sequence[Column] = (),
     conjuncts: Sequence[Expr] = (),
+    passing: Sequence[Segment] | None = None,
 ) -> Answered:
     """Return the part of grouped aggregates over the filtered rows that statistics answer.
 
@@ -131,7 +132,9 @@ def answer(
         raising: Flags of files that must be read even if they cannot change the answer, because
             a filter may raise an error in them.
         by: Columns by which rows are grouped, besides `keys`.
-        conjuncts: The filters, for files in which only some groups pass.
+        conjuncts: The filters, for files in which only some groups or rows pass.
+        passing: What is known of the rows of the files that pass; None: only what is known of all
+            rows.
 
     Raises:
         NotTextError: The value of an aggregate is not valid UTF-8.
@@ -172,7 +175,8 @@ def answer(
     )
     if left.any() and is_skippable:
         known = Known(matching, num_records, key_of, keys is not None, combined)
-        skipped = cannot_improve(aggregates, segments, left, known)
+        of_rows = segments if passing is None else passing
+        skipped = cannot_improve(aggregates, of_rows, left, known, conjuncts)
         if raising is not None:
             skipped &= ~raising
     if covered.any():

@@ -61,7 +61,7 @@ def passes_first(
     Args:
         column: The sort key.
         descending: Whether the near edge is the upper one.
-        conjuncts: The conjuncts of the filter.
+        conjuncts: All conjuncts of the filter, in their order.
         statistics: What is known of the rows that pass.
         bounds: The bounds of the column in these statistics.
     """
@@ -78,33 +78,51 @@ def passes_first(
         return flags
     near = as_array(edge, count, column.type)
     row = _OneRow(statistics, column, _at(column, edge))
-    for condition in statistics.conditions:
-        # Some row has this edge and passes the condition: it passes a conjunct that is this
-        # condition, and one that is true for every row that passes, and has this value.
-        surely = _is_attained(Passing(condition, column), descending, statistics.whole, near)
-        for conjunct in conjuncts:
+
+    def passes(surely: Flags, others: Sequence[Expr]) -> Flags:
+        # Some row has this edge and passes the rest: it passes a conjunct that is true for every
+        # row that passes these, and has this value.
+        for conjunct in others:
             if not surely.any():
                 break
-            if condition_key(conjunct) != condition:
-                of_row = truth(conjunct, row)
-                surely = surely & ~(of_row.can_be_false | of_row.can_be_null)
-        flags |= surely
+            of_row = truth(conjunct, row)
+            surely = surely & ~(of_row.can_be_false | of_row.can_be_null)
+        return surely
+
+    for condition in statistics.conditions:
+        passing = Passing(condition, column)
+        attained = statistics.whole.attained(passing)
+        recorded = statistics.whole.expression(passing)
+        surely = _is_attained(recorded, attained, descending, column, near)
+        flags |= passes(surely, [each for each in conjuncts if condition_key(each) != condition])
+    for learnt in statistics.learnt:
+        attained = YES if learnt.is_whole else NO
+        surely = _is_attained(learnt.bounds(column), attained, descending, column, near)
+        others = [each for i, each in enumerate(conjuncts) if i not in learnt.conjuncts]
+        flags |= passes(surely, others)
     return flags
 
 
 def _is_attained(
-    passing: Passing, descending: bool, statistics: Statistics, near: pa.Array
+    limited: Bounds | None, attained: Flags, descending: bool, column: Column, near: pa.Array
 ) -> Flags:
-    """Return where the near edge is for certain the value of a row that passes a condition."""
+    """Return where the near edge is for certain the value of a row that passes.
+
+    Args:
+        limited: The bounds of the rows that pass; None: nothing is known of them.
+        attained: Whether the edges that are known are values of such rows.
+        descending: Whether the near edge is the upper one.
+        column: The column.
+        near: The near edge that all bounds together have.
+    """
     count = len(near)
-    limited = statistics.expression(passing)
-    if limited is None or limited.type != passing.column.type:
+    if limited is None or limited.type != column.type:
         return np.zeros(count, np.bool_)
     edge = limited.upper if descending else limited.lower
     known = limited.upper_known if descending else limited.lower_known
     # Other bounds may be tighter. Then they contradict this edge, and nothing is certain.
-    same = pc.fill_null(pc.equal(as_array(edge, count, passing.column.type), near), False)
-    flags = np.asarray(same.to_numpy(zero_copy_only=False)) & statistics.attained(passing)
+    same = pc.fill_null(pc.equal(as_array(edge, count, column.type), near), False)
+    flags = np.asarray(same.to_numpy(zero_copy_only=False)) & attained
     return flags & limited.can_be_value & (YES if known is None else known)
 
 

@@ -17,6 +17,9 @@ than NULL and NaN. Some row of such a file is <= that bound, so a file whose val
 the witness itself, because its lower bound is not greater than its upper bound. So either the
 witness row is read, or a covered file has a value that is at least as small.
 
+Of a file of which only some rows pass, the row with the least value may be known to pass
+(plan.goals.first_passing). Then this value is such a bound, too.
+
 A file that has only NULLs changes nothing.
 
 A group exists if a row passes: a row of a covered file, or of a file that is read as a witness.
@@ -34,10 +37,12 @@ import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import Bounds, Flags
 from tamis.evaluation.statistics import Statistics
+from tamis.expr.nodes import Expr
 from tamis.files.arrow_edges import as_array
 from tamis.files.segments import Segment
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
 from tamis.plan.goals.contributions import has_only_null, nulls_of
+from tamis.plan.goals.first_passing import passes_first
 
 __all__ = ["Known", "cannot_improve", "chosen"]
 
@@ -68,17 +73,22 @@ class Known:
 
 
 def cannot_improve(
-    aggregates: Sequence[Aggregate], segments: Sequence[Segment], left: Flags, known: Known
+    aggregates: Sequence[Aggregate],
+    segments: Sequence[Segment],
+    left: Flags,
+    known: Known,
+    conjuncts: Sequence[Expr] = (),
 ) -> Flags:
     """Return one flag per file, set if it is left and cannot change the result.
 
     Args:
         aggregates: Only MIN and MAX. May be empty.
-        segments: The statistics of the files.
+        segments: What is known of the rows of the files that pass.
         left: One flag per file, set if the file is kept and not covered.
         known: What the covered files contribute, and the groups of the files.
+        conjuncts: All conjuncts of the filter, in their order.
     """
-    witnessed = [_witnessed(each, segments, left, known) for each in aggregates]
+    witnessed = [_witnessed(each, segments, left, known, conjuncts) for each in aggregates]
     best = [
         _by_key(known.combined.column("key"), known.combined.column(str(k)), known.groups)
         for k in range(len(aggregates))
@@ -131,24 +141,36 @@ def _beyond(
 
 
 def _witnessed(
-    aggregate: Aggregate, segments: Sequence[Segment], left: Flags, known: Known
+    aggregate: Aggregate,
+    segments: Sequence[Segment],
+    left: Flags,
+    known: Known,
+    conjuncts: Sequence[Expr],
 ) -> pa.Array:
     """Return for each group a bound with a row at or below it (MAX: above) in a file to be read."""
     assert aggregate.column is not None
     is_min = aggregate.function is Function.MIN
     keys: list[pa.Array] = [pa.array([], pa.int64())]
     edges: list[pa.Array] = []
+
+    def add(ordinals: npt.NDArray[np.intp], certain: Flags, bounds: Bounds, is_upper: bool) -> None:
+        edge = as_array(bounds.upper if is_upper else bounds.lower, len(ordinals), bounds.type)
+        rows = pa.array(np.flatnonzero(certain))
+        keys.append(pa.array(known.keys[ordinals], pa.int64()).take(rows))
+        edges.append(edge.take(rows))
+
     for segment in segments:
+        for ordinals, statistics in chosen(segment, left & ~known.matching):
+            bounds = statistics.bounds(aggregate.column)
+            passes = passes_first(aggregate.column, not is_min, conjuncts, statistics, bounds)
+            add(ordinals, passes & bounds.can_be_value, bounds, is_upper=not is_min)
         for ordinals, statistics in chosen(segment, left & known.matching):
             records = known.num_records[ordinals]
             bounds = statistics.bounds(aggregate.column)
             nulls = nulls_of(statistics, aggregate.column, bounds, np.maximum(records, 0))
             # Not all rows are NULL and none is NaN, so some row has a value within the bounds.
             certain = (records > 0) & (nulls >= 0) & (nulls < records) & ~bounds.can_be_nan
-            edge = as_array(bounds.upper if is_min else bounds.lower, len(ordinals), bounds.type)
-            rows = pa.array(np.flatnonzero(certain))
-            keys.append(pa.array(known.keys[ordinals], pa.int64()).take(rows))
-            edges.append(edge.take(rows))
+            add(ordinals, certain, bounds, is_upper=is_min)
     if not edges:
         return pa.nulls(known.groups)
     table = pa.table({"key": pa.concat_arrays(keys), "edge": pa.concat_arrays(edges)})

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tamis.evaluation import verdicts
+from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.udf.udf_guard import UdfGuard
 from tamis.evaluation.verdict import Verdict
 from tamis.expr.nodes import And, Expr, Literal
@@ -35,7 +36,7 @@ from tamis.serve.remembered import remembered_files
 from tamis.serve.scans.arrow_export import written
 from tamis.serve.scans.deep_recursion import depth_of, with_room
 from tamis.serve.scans.implied_ranges import found_ranges
-from tamis.serve.scans.scan_files import read_conjuncts
+from tamis.serve.scans.scan_files import read_conjuncts, with_learnt
 from tamis.tables.evidence import NamedColumns, cells_of, named_columns
 from tamis.tables.parquet import open_scan
 from tamis.tables.scan_input import ScanInput
@@ -77,7 +78,11 @@ def _evidence(request: PlanRequest) -> pa.Table:
     cells, is_known = _cells(scan, columns, whole, codes)
     # Without any statistics, "some" proves nothing. A constant predicate may still decide.
     verdict = pa.array(_NAMES[codes], mask=~is_known & (codes == _SOME))
-    alone, together = _ruled_out(scan, conjuncts, files)
+    # as in planning: the ranges implied by all conjuncts may prune more than one by one
+    implied = [each.predicate for each in found_ranges(conjuncts)]
+    kept = kept_files(conjuncts, scan.segments, files, implied)
+    alone, together = _ruled_out(scan, conjuncts, kept)
+    remembered = remembered_files(request, kept, with_learnt(scan, conjuncts, implied))
     rows = scan.num_records
     return pa.table(
         {
@@ -86,21 +91,19 @@ def _evidence(request: PlanRequest) -> pa.Table:
             "ruled_out": alone,
             "together": together,
             "statistics": cells,
-            "remembered": pa.array(remembered_files(request)),
+            "remembered": pa.array(remembered),
         }
     )
 
 
-def _ruled_out(scan: ScanInput, conjuncts: list[Expr], files: int) -> tuple[pa.Array, pa.Array]:
+def _ruled_out(scan: ScanInput, conjuncts: list[Expr], kept: Flags) -> tuple[pa.Array, pa.Array]:
+    files = len(kept)
     alone, together = np.full(files, files, np.int64), np.full(files, files, np.int64)
     for number, effect in reversed(list(enumerate(effects(conjuncts, scan.segments, files)))):
         alone[effect.alone] = number
         if effect.added is not None:
             together[effect.added] = number
     if conjuncts:
-        # as in planning: the ranges implied by all conjuncts may prune more than the steps above
-        implied = [each.predicate for each in found_ranges(conjuncts)]
-        kept = kept_files(conjuncts, scan.segments, files, implied)
         together[~kept & (together == files)] = len(conjuncts) - 1
     empty = np.zeros(files, np.bool_)
     for segment in scan.segments:

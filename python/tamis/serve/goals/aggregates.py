@@ -17,6 +17,7 @@ from tamis.plan.goals.aggregate_functions import Aggregate, Function
 from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.goals.group_contributions import recorded
 from tamis.plan.goals.unraised_errors import files_that_may_raise
+from tamis.plan.passing_rows import passing_segments
 from tamis.serve.goals.goal_context import GoalContext, nothing
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.constants import plain_constant
@@ -60,7 +61,9 @@ def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer |
     if strange is not None:
         return nothing("AGGREGATE_NOT_UNDERSTOOD", aggregate=_name(strange))
     matching = fully_matching(context.conjuncts, scan.segments, kept, context.decision.known)
-    if kept.any() and (scan.num_records is None or not (has_recorded or matching.any())):
+    passing = passing_segments(context.conjuncts, scan.segments, context.decision.learnt)
+    may_be_known = has_recorded or matching.any() or bool(context.decision.learnt)
+    if kept.any() and (scan.num_records is None or not may_be_known):
         return nothing("AGGREGATE_NOT_COVERED")
     records = scan.num_records
     if records is None:  # then no file is kept
@@ -79,6 +82,7 @@ def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer |
             raising,
             by=columns,
             conjuncts=context.conjuncts,
+            passing=passing,
         )
 
     def is_unknown(one: Aggregate) -> bool:

@@ -52,7 +52,9 @@ def answer_join(goal: JoinGoal, context: GoalContext) -> GoalAnswer:
             return ranges
         parts.append(ranges)
     kept, segments = context.decision.kept, context.scan.segments
-    confined = kept_files(context.conjuncts, segments, len(kept), [disjoin(parts)], kept)
+    # only rows that pass are joined
+    passing = passing_segments((), segments, context.decision.learnt)
+    confined = kept_files(context.conjuncts, passing, len(kept), [disjoin(parts)], kept)
     confined |= files_that_may_raise(context.conjuncts, segments, kept & ~confined)
     if np.array_equal(confined, kept):
         columns = [".".join(node.path) for node in walk(key) if isinstance(node, Column)]
@@ -72,7 +74,7 @@ def _in_ranges(key: Expr, source: KeySource) -> Expr | NothingAnswer:
     intervals = None
     if data_type is not None and data_type == type_of(key) and not is_losing:
         # the keys that matter are those of rows that pass
-        segments = passing_segments(conjuncts, scan.segments)
+        segments = passing_segments(conjuncts, scan.segments, files.learnt)
         intervals = key_ranges(source_key, conjuncts, segments, files.kept)
     if data_type is None or intervals is None:
         return nothing("KEY_RANGE_UNKNOWN", key=to_sql(source_key))

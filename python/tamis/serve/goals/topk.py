@@ -34,7 +34,7 @@ def answer_topk(goal: TopKGoal, context: GoalContext) -> GoalAnswer:
     keys = _keys(goal)
     name = to_sql(keys[0].expr)
     # Only rows that pass matter. Rows are counted only in files in which all pass.
-    passing = passing_segments(context.conjuncts, scan.segments)
+    passing = passing_segments(context.conjuncts, scan.segments, context.decision.learnt)
 
     def key_of(key: SortKey, files: Flags) -> KeyOfFiles | None:
         return key_of_files(key, context.conjuncts, passing, files)

@@ -9,5 +9,8 @@ final class RecentlyUsed[K, V](most: Int) {
   }
   def get(key: K): Option[V] = synchronized(Option(entries.get(key)))
   def put(key: K, value: V): Unit = synchronized { entries.put(key, value); () }
+  def remove(where: K => Boolean): Unit = synchronized {
+    entries.keySet.removeIf(key => where(key)); ()
+  }
   def clear(): Unit = synchronized(entries.clear())
 }

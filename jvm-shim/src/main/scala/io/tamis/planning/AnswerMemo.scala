@@ -27,6 +27,8 @@ private[planning] final class AnswerMemo(nanoTime: () => Long) {
 
   def clear(): Unit = entries.clear()
 
+  def forget(of: ScanRequest => Boolean): Unit = entries.remove(_.scans.exists(of))
+
   /** Whether no index knows more than the answer: the kept files have known numbers of rows, and
     * every conjunct is true for each of these rows. So no file can be left out but one without
     * rows, and no conjunct can leave the plan that has not. Filters on join keys alone, `k IS NOT
@@ -49,7 +51,11 @@ object AnswerMemo {
       rowGroups: Boolean,
       goal: Option[Goal],
       mostValues: Int
-  )
+  ) {
+
+    /** The scans that an answer is about. */
+    def scans: Seq[ScanRequest] = scan +: goal.toSeq.flatMap(_.scans)
+  }
 
   private final case class Entry(answer: PlanAnswer, written: Long, isFinal: Boolean)
 
@@ -73,8 +79,8 @@ object AnswerMemo {
   /** Number of index builds that this driver has noticed; part of every question. */
   def epoch: Long = epochs.get
 
-  /** Discards all answers, because there is more to know about the same files. */
-  def forget(): Unit = memo.clear()
+  /** Discards the answers about such scans, because there is more to know about the same files. */
+  def forget(of: ScanRequest => Boolean): Unit = memo.forget(of)
 
   /** Discards all answers, because an index was built, refreshed or dropped. */
   def invalidate(): Unit = { epochs.incrementAndGet(); known.clear(); memo.clear() }

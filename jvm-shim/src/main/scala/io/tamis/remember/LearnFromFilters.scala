@@ -2,12 +2,13 @@ package io.tamis.remember
 
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.FileOptions
+import io.tamis.planning.Question
 import io.tamis.remote.ExecutorJar
 import io.tamis.rules.goals.NeverFails
 import io.tamis.scan.{ParquetReader, TamisScan, TamisScanExec}
 import io.tamis.wire.ExpressionWriter
 
-import org.apache.spark.sql.catalyst.expressions.Expression
+import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.classic.SparkSession
 import org.apache.spark.sql.connector.read.Scan
@@ -39,16 +40,19 @@ object LearnFromFilters extends ColumnarRule {
 
     override protected def rewritten(plan: SparkPlan): SparkPlan = plan.transformUp {
       case filter @ FilterExec(_, TamisScanExec(exec, scan)) if isSuitable(exec, scan) =>
-        val learner = for {
+        val noting = for {
           (set, filtered) <- predicates(scan, ExpressionWriter.conjuncts(filter.condition))
           tasks <- Splits.of(exec.inputPartitions)
         } yield {
           val context = scan.table.session.sparkContext
-          Learner.start(context, scan.table, scan.decision, set, filtered, tasks)
+          val columns = notedColumns(scan, filter.output)
+          val documents = columns.map(Question.writer(scan.table).write)
+          val decision = scan.decision
+          val learner =
+            Learner.start(context, scan.table, decision, set, filtered, tasks, documents)
+          NoteHitsExec(filter.copy(child = learning(exec, scan, learner)), learner, columns)
         }
-        learner.fold[SparkPlan](filter) { l =>
-          NoteHitsExec(filter.copy(child = learning(exec, scan, l)), l)
-        }
+        noting.getOrElse(filter)
     }
   }
 
@@ -107,6 +111,22 @@ object LearnFromFilters extends ColumnarRule {
     else
       decision.conjuncts.filterNot(c => c.isExact && isOfDirectory(c.expression)).map(_.expression)
   }
+
+  /** The columns whose values are noted in the rows that pass: the first ones of the table that the
+    * scan reads anyway. Which of them cluster the rows is seen when the values are stored.
+    */
+  private def notedColumns(scan: TamisScan, output: Seq[Attribute]): Seq[Attribute] = {
+    val isPartition = PredicateKeys.partitionColumns(scan.table)
+    val places = scan.table.relation.dataSchema.fieldNames.zipWithIndex.toMap
+    output
+      .filter(a =>
+        places.contains(a.name) && !isPartition(a) && PassingValues.isOrdered(a.dataType)
+      )
+      .sortBy(a => places(a.name))
+      .take(MostColumns)
+  }
+
+  private val MostColumns = 4
 
   /** By reflection: the parameters of the constructor depend on the version of Spark. */
   private def learning(exec: BatchScanExec, scan: TamisScan, learner: Learner): SparkPlan =

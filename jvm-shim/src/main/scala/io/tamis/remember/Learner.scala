@@ -1,5 +1,6 @@
 package io.tamis.remember
 
+import com.fasterxml.jackson.databind.node.ObjectNode
 import io.tamis.planning.{Decision, PlannedFiles}
 import java.util.BitSet
 import java.util.concurrent.atomic.AtomicLong
@@ -23,6 +24,8 @@ import org.apache.spark.sql.execution.datasources.FilePartition
   *   the conjuncts of the filter. Each of them is true for a row that passes.
   * @param partitions
   *   the tasks of the scan, on the driver only: planned once, because outcomes have their numbers
+  * @param columns
+  *   the documents of the columns whose values are noted, on the driver only
   */
 final class Learner private (
     id: Long,
@@ -31,8 +34,10 @@ final class Learner private (
     @transient val decision: Decision,
     @transient val predicates: PredicateSet,
     @transient val filtered: PredicateSet,
-    @transient private[tamis] val partitions: Seq[FilePartition]
+    @transient private[tamis] val partitions: Seq[FilePartition],
+    @transient private[remember] val columns: Seq[ObjectNode]
 ) extends Serializable {
+  private val numColumns = columns.size
 
   /** Milliseconds since 1970 before the first file is read. */
   @transient val started: Long = System.currentTimeMillis()
@@ -40,7 +45,7 @@ final class Learner private (
 
   // ---- in tasks ----
 
-  private[remember] def hits(): TaskHits = TaskHits.of(id)
+  private[remember] def hits(): TaskHits = TaskHits.of(id, numColumns)
 
   /** Called by generated code. */
   def observed(): TaskHits = hits().observe()
@@ -63,7 +68,8 @@ final class Learner private (
       }
     val all = Learnt(
       PartsOfFiles.of(byFile.flatMap { case (i, f) => f.withoutHit.map(i -> _) }),
-      PartsOfFiles.of(byFile.flatMap { case (i, f) => f.full.map(i -> _) })
+      PartsOfFiles.of(byFile.flatMap { case (i, f) => f.full.map(i -> _) }),
+      byFile.flatMap { case (i, f) => f.values.map(i -> _) }.toMap
     )
     val since = all.without(reported)
     reported = all
@@ -77,13 +83,22 @@ final class Learner private (
   *   rows that do not pass
   * @param full
   *   rows that pass
+  * @param values
+  *   of the rows of other files that pass
   */
-private[remember] final case class Learnt(withoutHit: PartsOfFiles, full: PartsOfFiles) {
-  def isEmpty: Boolean = withoutHit.isEmpty && full.isEmpty
+private[remember] final case class Learnt(
+    withoutHit: PartsOfFiles,
+    full: PartsOfFiles,
+    values: Map[Int, ValueRanges] = Map.empty
+) {
+  def isEmpty: Boolean = withoutHit.isEmpty && full.isEmpty && values.isEmpty
 
   /** What is not part of what was known before. */
-  def without(before: Learnt): Learnt =
-    Learnt(withoutHit.without(before.withoutHit), full.without(before.full))
+  def without(before: Learnt): Learnt = Learnt(
+    withoutHit.without(before.withoutHit),
+    full.without(before.full),
+    values -- before.values.keys // of all rows that pass, so that they do not change
+  )
 }
 
 private object Learnt {
@@ -129,11 +144,13 @@ object Learner {
       decision: Decision,
       predicates: PredicateSet,
       filtered: PredicateSet,
-      partitions: Seq[FilePartition]
+      partitions: Seq[FilePartition],
+      columns: Seq[ObjectNode]
   ): Learner = {
     val outcomes = new SplitOutcomes
     context.register(outcomes)
-    new Learner(ids.incrementAndGet(), outcomes, files, decision, predicates, filtered, partitions)
+    val id = ids.incrementAndGet()
+    new Learner(id, outcomes, files, decision, predicates, filtered, partitions, columns)
   }
 }
 
@@ -163,6 +180,7 @@ private object Splits {
           case None    => file.isEnded = false
           case Some(o) =>
             file.add(o.ended.get(i), o.hit.get(i), o.rows.get(i))
+            file.addValues(o.hit.get(i), o.values.get(i))
             file.addFull(split.length, o.full.get(i), o.rows.isDefinedAt(i))
         }
       }
@@ -177,9 +195,16 @@ private final case class SomeRows(rows: RowRanges) extends PartOfFile
 
 /** In which part of a file no row passes, and in which part every row passes. None: in no part that
   * is known.
+  *
+  * @param values
+  *   of the rows that pass; None: not known, or no other row needs them
   */
-private final case class FoundInFile(withoutHit: Option[PartOfFile], full: Option[PartOfFile]) {
-  def isEmpty: Boolean = withoutHit.isEmpty && full.isEmpty
+private final case class FoundInFile(
+    withoutHit: Option[PartOfFile],
+    full: Option[PartOfFile],
+    values: Option[ValueRanges] = None
+) {
+  def isEmpty: Boolean = withoutHit.isEmpty && full.isEmpty && values.isEmpty
 }
 
 /** What is known of the splits of a file so far.
@@ -196,6 +221,8 @@ private final class FileOutcome(size: Long) {
   private var rows: Option[SplitRows] = None
   private var isFull = false
   private var bytesWithRows = 0L
+  private var areValuesKnown = true
+  private var values: Option[ValueRanges] = None
 
   def add(ended: Boolean, hit: Boolean, some: Option[SplitRows]): Unit = {
     isEnded &&= ended
@@ -213,7 +240,19 @@ private final class FileOutcome(size: Long) {
     if (hasRows) bytesWithRows += length
   }
 
-  def found: FoundInFile = FoundInFile(withoutHit, full)
+  /** Adds the values of the rows that passed in a split. */
+  def addValues(hit: Boolean, some: Option[ValueRanges]): Unit = {
+    areValuesKnown &&= !hit || some.isDefined
+    values = (values ++ some).reduceOption(_ or _)
+  }
+
+  def found: FoundInFile = FoundInFile(withoutHit, full, passing)
+
+  /** All rows of the file that pass lie in its splits. So if these were read to their end, no other
+    * row that passes has another value. If all rows of the file pass, statistics say as much.
+    */
+  private def passing: Option[ValueRanges] =
+    values.filter(_ => isEnded && areValuesKnown && !full.contains(WholeFile))
 
   private def full: Option[PartOfFile] =
     if (isFull) Some(WholeFile)

@@ -6,7 +6,14 @@ import io.tamis.listing.Snapshots
 import io.tamis.planning.{AnswerMemo, Question}
 import io.tamis.report.{QueryListener, SparkEvents}
 import io.tamis.scan.TamisScanExec
-import io.tamis.wire.{LearntRequest, Messages, PassingFiles, RowsOfFiles}
+import io.tamis.wire.{
+  LearntRequest,
+  Messages,
+  PassingFiles,
+  RememberedKeys,
+  RowsOfFiles,
+  ValuesOfFiles
+}
 import java.util.concurrent.TimeoutException
 
 import scala.util.Try
@@ -81,11 +88,28 @@ object LearntFiles {
           learner.filtered.sql,
           Messages.keptDocument(learnt.full.files, listing.size),
           RowsOfFiles.of(ranges(learnt.full))
-        )
+        ),
+        Option.when(learnt.values.nonEmpty)(ValuesOfFiles.of(learner.columns, values(learnt)))
       )
-      request.read(sidecar.planner.learn(request.toJson))
-      AnswerMemo.forget() // answers so far do without
+      val hasChanged = request.read(sidecar.planner.learn(request.toJson))
+      if (hasChanged) AnswerMemo.forget(_.remembered.exists(mayKnowMore(request)))
     }
+
+  /** Whether what was learnt may improve an answer so far: it is about scans with all of the
+    * conjuncts, and rows that all pass about those with one of them.
+    */
+  private def mayKnowMore(learnt: LearntRequest)(scan: RememberedKeys): Boolean = {
+    val keys = scan.keys.flatten.toSet
+    scan.reading == learnt.reading &&
+    (learnt.keys.forall(keys) || learnt.passing.keys.exists(keys))
+  }
+
+  /** File, least and greatest values. */
+  private def values(learnt: Learnt): Seq[(Int, Array[Long], Array[Long])] =
+    learnt.values.toSeq
+      .sortBy(_._1)
+      .take(MostRanges)
+      .map { case (file, of) => (file, of.least, of.greatest) }
 
   /** File, start and stop, at most `MostRanges`. */
   private def ranges(parts: PartsOfFiles): Seq[(Int, Long, Long)] =

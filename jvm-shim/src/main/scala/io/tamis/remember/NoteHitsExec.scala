@@ -2,15 +2,18 @@ package io.tamis.remember
 
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.catalyst.expressions.{Attribute, SortOrder}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, SortOrder}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
 
-/** Passes on the rows of a filter, and counts them. In generated code, this adds one to a field for
-  * each row.
+/** Passes on the rows of a filter, counts them, and notes some of their values. In generated code,
+  * this adds one to a field for each row, and compares the values of a few rows of each row group.
+  *
+  * @param columns
+  *   those of the learner
   */
-final case class NoteHitsExec(child: SparkPlan, learner: Learner)
+final case class NoteHitsExec(child: SparkPlan, learner: Learner, columns: Seq[Attribute])
     extends UnaryExecNode
     with CodegenSupport {
 
@@ -20,14 +23,26 @@ final case class NoteHitsExec(child: SparkPlan, learner: Learner)
   override def outputPartitioning: Partitioning = child.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = child.outputOrdering
 
+  /** None of them is read before it is needed. */
+  override def usedInputs: AttributeSet = AttributeSet.empty
+
+  private def places: Seq[Int] = columns.map(c => child.output.indexWhere(_.exprId == c.exprId))
+
   /** Two plans that differ only in what they note have the same result: exchanges are reused. */
   override protected def doCanonicalize(): SparkPlan = child.canonicalized
 
   override protected def doExecute(): RDD[InternalRow] = {
     val noting = learner
+    val noted = places.zip(columns.map(_.dataType)).zipWithIndex.toArray
     child.execute().mapPartitions { rows =>
       val hits = noting.observed()
-      rows.map { row => hits.note(); row }
+      rows.map { row =>
+        hits.note()
+        if (hits.isAmongFew) noted.foreach { case ((ordinal, t), column) =>
+          if (!row.isNullAt(ordinal)) hits.saw(column, PassingValues.read(row, ordinal, t))
+        }
+        row
+      }
     }
   }
 
@@ -44,7 +59,12 @@ final case class NoteHitsExec(child: SparkPlan, learner: Learner)
       field => s"$field = $source.observed();",
       forceInline = true
     )
-    s"$hits.note();\n${consume(ctx, input)}"
+    val values = places.zip(columns).zipWithIndex.map { case ((place, attribute), column) =>
+      PassingValues.code(hits, column, attribute, input(place))
+    }
+    val noted =
+      if (values.isEmpty) "" else s"if ($hits.isAmongFew()) {\n${values.mkString("\n")}\n}\n"
+    s"$hits.note();\n$noted${consume(ctx, input)}"
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): NoteHitsExec =

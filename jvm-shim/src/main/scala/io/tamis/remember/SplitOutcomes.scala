@@ -18,12 +18,15 @@ import org.apache.spark.util.AccumulatorV2
   *   whether it is a whole file, and all of its rows passed. False also if that is not known.
   * @param rows
   *   None: not known by row group
+  * @param values
+  *   of the rows that passed the filter; None: not known, or no row passed it
   */
 final case class SplitOutcome(
     isEnded: Boolean,
     isHit: Boolean,
     isFull: Boolean,
-    rows: Option[SplitRows]
+    rows: Option[SplitRows],
+    values: Option[ValueRanges] = None
 )
 
 /** The rows of the row groups of a split that were read to their end.
@@ -65,12 +68,15 @@ final case class SplitRows(
   *   those of them that are whole files whose rows all passed
   * @param rows
   *   by position, what is known of row groups
+  * @param values
+  *   by position, the values of all rows of the split that passed the filter
   */
 final case class PartitionOutcome(
     ended: BitSet,
     hit: BitSet,
     full: BitSet,
-    rows: Map[Int, SplitRows]
+    rows: Map[Int, SplitRows],
+    values: Map[Int, ValueRanges]
 ) {
   def or(other: PartitionOutcome): PartitionOutcome = PartitionOutcome(
     union(ended, other.ended),
@@ -78,7 +84,8 @@ final case class PartitionOutcome(
     union(full, other.full),
     other.rows.foldLeft(rows) { case (all, (position, r)) =>
       all.updated(position, all.get(position).fold(r)(_ or r))
-    }
+    },
+    values ++ other.values // each attempt that knows them has seen all rows that pass
   )
 
   private def union(a: BitSet, b: BitSet): BitSet = {
@@ -94,13 +101,15 @@ object PartitionOutcome {
   def of(splits: Iterable[(Int, SplitOutcome)]): PartitionOutcome = {
     val (ended, hit, full) = (new BitSet, new BitSet, new BitSet)
     val rows = Map.newBuilder[Int, SplitRows]
+    val values = Map.newBuilder[Int, ValueRanges]
     splits.foreach { case (position, split) =>
       ended.set(position, split.isEnded)
       hit.set(position, split.isHit)
       full.set(position, split.isFull)
       split.rows.foreach(rows += position -> _)
+      split.values.foreach(values += position -> _)
     }
-    PartitionOutcome(ended, hit, full, rows.result())
+    PartitionOutcome(ended, hit, full, rows.result(), values.result())
   }
 }
 

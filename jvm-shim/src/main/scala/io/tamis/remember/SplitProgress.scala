@@ -32,6 +32,8 @@ private[remember] final class SplitProgress(
   private var isFirst = true
   private var group = -1
   private var withHit, withoutHit, full = RowRanges.none
+  private var values: Option[ValueRanges] = None // of the rows that passed
+  private var areValuesKnown = true
 
   /** Called when the reader has loaded rows, which have not been filtered yet. */
   def loaded(reader: AnyRef): Unit =
@@ -60,7 +62,8 @@ private[remember] final class SplitProgress(
     endPart()
     if (isWholeCertain) {
       val isFull = passed > 0 && rowsOfFile.contains(passed)
-      Some(SplitOutcome(isEnded = true, passed > 0, isFull, rows(isWhole = true)))
+      val known = values.filter(_ => areValuesKnown)
+      Some(SplitOutcome(isEnded = true, passed > 0, isFull, rows(isWhole = true), known))
     } else stopped()
   }
 
@@ -79,8 +82,15 @@ private[remember] final class SplitProgress(
       case None       => isWholeCertain = false
       case Some(rows) =>
         passed += rows
+        if (rows > 0) addValues()
         if (rowGroups != null) addGroup(rows)
     }
+
+  private def addValues(): Unit = {
+    val some = hits.values
+    areValuesKnown &&= some.isDefined
+    values = (values ++ some).reduceOption(_ or _)
+  }
 
   private def addGroup(passed: Long): Unit = {
     val rows = rowGroups.rows(group)

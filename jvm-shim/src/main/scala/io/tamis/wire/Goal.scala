@@ -8,6 +8,9 @@ import org.apache.spark.sql.catalyst.expressions.Expression
 /** Additional question to the planner about the files that a filter keeps (tamis.wire.goals). */
 sealed abstract class Goal(kind: String) extends Product {
   final def document: ObjectNode = Json.obj(("kind" -> kind) +: Json.fields(this): _*)
+
+  /** The other scans that the answer depends on. */
+  def scans: Seq[ScanRequest] = Nil
 }
 
 /** Which files can hold one of the first rows in this order?
@@ -96,7 +99,9 @@ final case class LimitGoal(rows: Long, outputs: ArrayNode) extends Goal("limit")
   *   not come from a scan
   */
 final case class JoinGoal(key: ObjectNode, sources: Seq[KeySource], others: Option[ObjectNode])
-    extends Goal("join")
+    extends Goal("join") {
+  override def scans: Seq[ScanRequest] = sources.map(_.scan)
+}
 
 /** A scan, and a join key over its columns. */
 final case class KeySource(scan: ScanRequest, key: ObjectNode)

@@ -58,10 +58,7 @@ final case class PlanRequest(
   override def read(answer: String): PlanAnswer = Messages.readAnswer(answer, this)
 
   /** The scans that the answer depends on. */
-  def scans: Seq[ScanRequest] = goal match {
-    case Some(join: JoinGoal) => scan +: join.sources.map(_.scan)
-    case _                    => Seq(scan)
-  }
+  def scans: Seq[ScanRequest] = scan +: goal.toSeq.flatMap(_.scans)
 }
 
 /** Several questions in one message. An answer is None if there is none to its question. */

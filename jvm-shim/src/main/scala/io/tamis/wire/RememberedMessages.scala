@@ -24,6 +24,8 @@ final case class RememberedKeys(reading: String, keys: Seq[Option[String]])
   *   milliseconds since 1970 before the first of them was read
   * @param passing
   *   files in which every row passes
+  * @param values
+  *   of the rows of other files that pass
   */
 final case class LearntRequest(
     of: FilesIdentity,
@@ -33,11 +35,15 @@ final case class LearntRequest(
     files: ObjectNode,
     rows: RowsOfFiles,
     started: Long,
-    passing: PassingFiles
-) extends Request[Unit] {
+    passing: PassingFiles,
+    values: Option[ValuesOfFiles]
+) extends Request[Boolean] {
   override private[wire] def fields: Seq[(String, Any)] =
     Json.fields(this).filterNot(_._1 == "of") ++ Json.fields(of)
-  override def read(answer: String): Unit = Messages.acknowledged(answer, id)
+
+  /** Whether more is known than before. */
+  override def read(answer: String): Boolean =
+    Messages.document(answer, id).path("changed").asBoolean
 }
 
 /** Files in which each of these conjuncts is true for every row, and such rows of other files. */
@@ -59,23 +65,64 @@ final case class PassingFiles(
   */
 final case class RowsOfFiles(files: String, starts: String, stops: String)
 
-object RowsOfFiles {
+/** The least and the greatest value of columns in the rows of files that pass, in base64.
+  *
+  * @param columns
+  *   their documents
+  * @param files
+  *   ordinals in the snapshot, int32
+  * @param least
+  *   for each file, the value of each column, int64
+  * @param greatest
+  *   the same
+  */
+final case class ValuesOfFiles(
+    columns: Seq[ObjectNode],
+    files: String,
+    least: String,
+    greatest: String
+)
 
-  /** Of file, start and stop. */
-  def of(ranges: Seq[(Int, Long, Long)]): RowsOfFiles = {
-    val files = buffer(ranges.size * Integer.BYTES)
-    ranges.foreach(r => files.putInt(r._1))
-    def longs(of: ((Int, Long, Long)) => Long): String = {
-      val out = buffer(ranges.size * java.lang.Long.BYTES)
-      ranges.foreach(r => out.putLong(of(r)))
-      text(out)
-    }
-    RowsOfFiles(text(files), longs(_._2), longs(_._3))
+object ValuesOfFiles {
+
+  /** Of file, least and greatest values. */
+  def of(
+      columns: Seq[ObjectNode],
+      values: Seq[(Int, Array[Long], Array[Long])]
+  ): ValuesOfFiles = ValuesOfFiles(
+    columns,
+    Base64Numbers.ints(values.map(_._1)),
+    Base64Numbers.longs(values.flatMap(_._2)),
+    Base64Numbers.longs(values.flatMap(_._3))
+  )
+}
+
+/** Numbers in base64, little-endian. */
+private object Base64Numbers {
+  def ints(values: Seq[Int]): String = {
+    val out = buffer(values.size * Integer.BYTES)
+    values.foreach(out.putInt(_))
+    text(out)
+  }
+  def longs(values: Seq[Long]): String = {
+    val out = buffer(values.size * java.lang.Long.BYTES)
+    values.foreach(out.putLong(_))
+    text(out)
   }
 
   private def buffer(bytes: Int): ByteBuffer =
     ByteBuffer.allocate(bytes).order(ByteOrder.LITTLE_ENDIAN)
   private def text(buffer: ByteBuffer): String = Base64.getEncoder.encodeToString(buffer.array)
+}
+
+object RowsOfFiles {
+
+  /** Of file, start and stop. */
+  def of(ranges: Seq[(Int, Long, Long)]): RowsOfFiles = RowsOfFiles(
+    Base64Numbers.ints(ranges.map(_._1)),
+    Base64Numbers.longs(ranges.map(_._2)),
+    Base64Numbers.longs(ranges.map(_._3))
+  )
 }
 
 /** The files of a request, and the store of what is learnt about them.

@@ -31,6 +31,17 @@ class AnswerMemoSuite extends munit.FunSuite {
     assert(lasts(proven.copy(outcomes = Nil)))
   }
 
+  test("answers about a scan are discarded, and so are those that depend on its rows") {
+    val other = scan.copy(cacheDirectory = Some("/cache"))
+    val source = KeySource(other, Messages.mapper.createObjectNode())
+    val join = JoinGoal(Messages.mapper.createObjectNode(), Seq(source), None)
+    val keys = Seq(question, question.copy(scan = other), question.copy(goal = Some(join)))
+    val memo = new AnswerMemo(() => now)
+    keys.foreach(memo.put(_, proven))
+    memo.forget(_ eq other)
+    assertEquals(keys.map(memo.get(_).isDefined), Seq(true, false, false))
+  }
+
   test("an answer to which an index may add something is remembered for a short time") {
     val inexact = exact.copy(pushdown = Pushdown.Inexact)
     val goal = ClusteredGoal(Messages.mapper.createArrayNode())

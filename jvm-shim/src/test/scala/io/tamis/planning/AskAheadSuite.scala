@@ -19,7 +19,7 @@ class AskAheadSuite extends PlanSuite {
     val asked = StubPlanner.questions.map(without)
     // only after the joins have asked about the files
     assertEquals(StubPlanner.batches, 1)
-    AnswerMemo.forget()
+    AnswerMemo.forget(_ => true)
     val other = apply()
     (one, other, asked, StubPlanner.questions.map(without).drop(asked.size))
   }
@@ -46,7 +46,7 @@ class AskAheadSuite extends PlanSuite {
   test("a question without an answer is asked by itself") {
     answer(StubAnswer())
     PruneForJoins(joined)
-    AnswerMemo.forget()
+    AnswerMemo.forget(_ => true)
     var failures = 0
     StubPlanner.answer { _ =>
       if (failures == 0) {

@@ -164,6 +164,35 @@ class SplitOutcomesSuite extends munit.FunSuite {
     )
   }
 
+  private def of(least: Long, greatest: Long) =
+    Some(new ValueRanges(Array(least), Array(greatest)))
+  private def passedWith(values: Option[ValueRanges], isFull: Boolean = false) =
+    SplitOutcome(isEnded = true, isHit = true, isFull, None, values)
+  private def values(outcomes: (Int, Int, SplitOutcome)*): Map[String, ValueRanges] =
+    everything(outcomes).flatMap { case (file, f) => f.values.map(file -> _) }
+
+  test("the values of a file are those of its splits, if all were read to their end") {
+    val (first, second) = (passedWith(of(3, 5)), passedWith(of(4, 9)))
+    assertEquals(values((0, 0, first), (1, 0, second)), Map("a" -> of(3, 9).get))
+    assertEquals(values((0, 0, first), (1, 0, ended(isHit = false))), Map("a" -> of(3, 5).get))
+    assertEquals(values((0, 0, first)), Map.empty[String, ValueRanges])
+    assertEquals(values((0, 0, first), (1, 0, passedWith(None))), Map.empty[String, ValueRanges])
+    val stops = stopped(rows(0L -> 10L), rows(10L -> 20L), 40)
+    assertEquals(values((0, 0, first), (1, 0, stops)), Map.empty[String, ValueRanges])
+    // statistics describe a file whose rows all pass
+    assertEquals(values((0, 1, passedWith(of(3, 5), isFull = true))), Map.empty[String, ValueRanges])
+  }
+
+  test("another attempt of a task has seen the same values, or fewer rows") {
+    val one = passedWith(of(3, 5))
+    val part = stopped(RowRanges.none, rows(0L -> 10L), 40)
+    assertEquals(values((0, 1, one), (0, 1, one)), Map("b" -> of(3, 5).get))
+    assertEquals(values((0, 1, part), (0, 1, one), (0, 1, part)), Map("b" -> of(3, 5).get))
+    val learnt = Learnt(PartsOfFiles.none, PartsOfFiles.none, Map(3 -> of(1, 2).get))
+    assert(!learnt.isEmpty)
+    assert(learnt.without(learnt).isEmpty)
+  }
+
   test("merging accumulators unites what they found, and changes neither of their parts") {
     val (one, other) = (new SplitOutcomes, new SplitOutcomes)
     one.add(

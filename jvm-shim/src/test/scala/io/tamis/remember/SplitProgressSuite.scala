@@ -11,8 +11,13 @@ class SplitProgressSuite extends munit.FunSuite {
     override def rowsOfFile: Option[Long] = Some(lastRow)
   }
 
-  private final class Read(groups: Int, isObserved: Boolean = true, isWholeFile: Boolean = true) {
-    val hits = new TaskHits
+  private final class Read(
+      groups: Int,
+      isObserved: Boolean = true,
+      isWholeFile: Boolean = true,
+      columns: Int = 0
+  ) {
+    val hits = new TaskHits(columns)
     if (isObserved) hits.observe()
     hits.readerOpens()
     private val reader = new Reader(groups)
@@ -28,6 +33,47 @@ class SplitProgressSuite extends munit.FunSuite {
       (0 until rows).foreach(_ => hits.note())
       this
     }
+  }
+
+  /** Loads a batch of a row group, of which rows with these values pass. */
+  private def values(read: Read, group: Int, values: Long*): Unit = {
+    read.batch(group, rows = 0)
+    values.foreach { value =>
+      read.hits.note()
+      if (read.hits.isAmongFew) read.hits.saw(0, value)
+    }
+  }
+  private def range(least: Long, greatest: Long) =
+    Some(new ValueRanges(Array(least), Array(greatest)))
+
+  test("the values of a split are those of its row groups together") {
+    val read = new Read(4, columns = 1)
+    values(read, 0, 5)
+    values(read, 1)
+    values(read, 2, 3, 9)
+    values(read, 2, 4)
+    assertEquals(read.progress.ended().flatMap(_.values), range(3, 9))
+    val none = new Read(4, columns = 1)
+    values(none, 0)
+    assertEquals(none.progress.ended().flatMap(_.values), None)
+  }
+
+  test("the values of a split are not known if those of a row group are not, or it was stopped") {
+    val many = new Read(4, columns = 1)
+    values(many, 0, Seq.fill(TaskHits.MostValues + 1)(5L): _*)
+    values(many, 1, 7)
+    assertEquals(many.progress.ended().map(_.values), Some(None))
+    val stopped = new Read(4, columns = 1)
+    values(stopped, 0, 5)
+    values(stopped, 1)
+    values(stopped, 2)
+    assertEquals(stopped.progress.stopped().map(_.values), Some(None))
+    val mixed = new Read(4, columns = 1)
+    values(mixed, 0, 5)
+    values(mixed, 1)
+    values(mixed, 2)
+    mixed.hits.readerOpens()
+    assertEquals(mixed.progress.ended().map(_.values), Some(None))
   }
 
   private def rows(ranges: (Long, Long)*) = RowRanges.of(ranges)

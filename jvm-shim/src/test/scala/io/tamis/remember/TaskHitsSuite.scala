@@ -2,7 +2,7 @@ package io.tamis.remember
 
 class TaskHitsSuite extends munit.FunSuite {
   private def observed(): TaskHits = {
-    val hits = new TaskHits
+    val hits = new TaskHits(0)
     hits.observe()
     hits.readerOpens()
     hits
@@ -18,8 +18,38 @@ class TaskHitsSuite extends munit.FunSuite {
     assertEquals(hits.end(), Some(0L))
   }
 
+  private def seen(hits: TaskHits, values: Long*): Unit = {
+    hits.note()
+    if (hits.isAmongFew) values.zipWithIndex.foreach { case (value, i) => hits.saw(i, value) }
+  }
+
+  test("the least and the greatest values are those of the rows since the start") {
+    val hits = new TaskHits(2)
+    hits.start()
+    seen(hits, 3, Long.MinValue)
+    seen(hits, -1, Long.MaxValue)
+    assertEquals(
+      hits.values,
+      Some(new ValueRanges(Array(-1, Long.MinValue), Array(3, Long.MaxValue)))
+    )
+    hits.start()
+    seen(hits, 7) // and NULL
+    val noValue = new ValueRanges(Array(7, Long.MaxValue), Array(7, Long.MinValue))
+    assertEquals(hits.values, Some(noValue))
+    assertEquals(new TaskHits(0).values, None)
+  }
+
+  test("the values of many rows are not known") {
+    val hits = new TaskHits(1)
+    hits.start()
+    (1 to TaskHits.MostValues).foreach(i => seen(hits, i.toLong))
+    assertEquals(hits.values, Some(new ValueRanges(Array(1), Array(TaskHits.MostValues.toLong))))
+    hits.note()
+    assertEquals(hits.values, None)
+  }
+
   test("without the node above the filter nothing is certain") {
-    val hits = new TaskHits
+    val hits = new TaskHits(0)
     hits.readerOpens()
     assert(!hits.start())
     assertEquals(hits.end(), None)
@@ -45,6 +75,6 @@ class TaskHitsSuite extends munit.FunSuite {
   }
 
   test("outside of a task, the node and the readers do not meet") {
-    assert(TaskHits.of(1) ne TaskHits.of(1))
+    assert(TaskHits.of(1, 0) ne TaskHits.of(1, 0))
   }
 }
