@@ -344,3 +344,82 @@ def test_rows_that_do_not_fit_the_listing_are_a_failure(table: Table, rows: dict
 def test_without_an_index_files_are_read_whole(table: Table) -> None:
     table.learn([(0, 0, 20)])
     assert table.groups(index={"enabled": False}) == [EVERY, EVERY]
+
+
+A = {"n": "col", "p": ["a"], "t": "long"}
+
+
+def values(
+    cells: dict[int, tuple[int, int]], columns: Sequence[dict[str, Any]] = (A,), **more: str
+) -> dict[str, Any]:
+    """Return the values of a column in the rows that pass, by file."""
+    least, greatest = zip(*cells.values(), strict=True)
+    return {
+        "columns": list(columns),
+        "files": base64.b64encode(np.array([*cells], "<i4").tobytes()).decode(),
+        "least": base64.b64encode(np.array(least, "<i8").tobytes()).decode(),
+        "greatest": base64.b64encode(np.array(greatest, "<i8").tobytes()).decode(),
+        **more,
+    }
+
+
+def above(table: Table, limit: int, keys: Sequence[str | None] = ("k", None)) -> list[int]:
+    """Return the files that a plan with `a > limit` reads."""
+    constant = {"n": "lit", "t": "long", "v": limit}
+    compared = {"n": "call", "f": "GreaterThan", "t": "boolean", "a": [A, constant]}
+    found = table.groups(
+        keys, conjuncts=[OPAQUE, compared], remembered={"reading": "r", "keys": list(keys)}
+    )
+    return [number for number, groups in enumerate(found) if groups]
+
+
+def test_values_of_rows_that_pass_leave_out_files(table: Table) -> None:
+    assert above(table, 20) == [0, 1]
+    answer = table.learn([], values=values({0: (5, 9), 1: (7, 30)}))
+    assert answer["changed"]
+    assert [above(table, limit) for limit in (6, 20, 30)] == [[0, 1], [1], []]
+    assert above(table, 30, ["other", None]) == [0, 1]
+    # the same again, and less
+    for cells in ({0: (5, 9), 1: (7, 30)}, {1: (7, 30)}):
+        assert not table.learn([], values=values(cells))["changed"]
+    # a file without a row that passes has no values
+    assert table.learn([], files=[1])["changed"]
+    assert above(table, 6) == [0]
+
+
+def test_values_that_contradict_statistics_are_not_used(table: Table) -> None:
+    # only NULL, and a value that is greater than each of the file
+    table.learn([], values=values({0: (2**63 - 1, -(2**63)), 1: (100, 100)}))
+    assert above(table, 20) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "columns",
+    [
+        [{"n": "opaque", "s": "a", "c": [["a"]]}],
+        [{"n": "col", "p": ["b"], "t": "long"}],
+        [{"n": "col", "p": ["a"], "t": "integer"}],
+        [{"n": "col", "p": ["a"], "t": "double"}],
+        [{"n": "?"}],
+    ],
+)
+def test_values_of_other_columns_are_not_used(table: Table, columns: list[dict[str, Any]]) -> None:
+    table.learn([], values=values({0: (5, 9), 1: (7, 30)}, columns))
+    assert above(table, 30) == [0, 1]
+
+
+def test_values_of_files_that_may_have_been_replaced_are_not_learnt(table: Table) -> None:
+    assert not table.learn([], values=values({0: (5, 9)}), started=1_000)["changed"]
+    table.learn([], values=values({0: (5, 9)}))
+    assert above(table, 20) == [1]
+    time.sleep(0.01)
+    table.write(0)
+    table.index.refresh()
+    assert above(table, 20) == [0, 1]
+
+
+@pytest.mark.parametrize("wrong", [{"least": ""}, {"files": "AA=="}, {"greatest": "?"}])
+def test_values_that_do_not_fit_are_a_failure(table: Table, wrong: dict[str, str]) -> None:
+    assert "error" in table.learn([], values=values({0: (5, 9)}, **wrong))
+    assert "error" in table.learn([], values=values({2: (5, 9)}))
+    assert above(table, 20) == [0, 1]

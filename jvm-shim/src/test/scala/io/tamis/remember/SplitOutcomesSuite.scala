@@ -180,7 +180,10 @@ class SplitOutcomesSuite extends munit.FunSuite {
     val stops = stopped(rows(0L -> 10L), rows(10L -> 20L), 40)
     assertEquals(values((0, 0, first), (1, 0, stops)), Map.empty[String, ValueRanges])
     // statistics describe a file whose rows all pass
-    assertEquals(values((0, 1, passedWith(of(3, 5), isFull = true))), Map.empty[String, ValueRanges])
+    assertEquals(
+      values((0, 1, passedWith(of(3, 5), isFull = true))),
+      Map.empty[String, ValueRanges]
+    )
   }
 
   test("another attempt of a task has seen the same values, or fewer rows") {
