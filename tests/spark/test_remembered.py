@@ -139,7 +139,7 @@ def test_limit_that_stops_early_learns_only_from_files_read_to_their_end(
     ("first", "then", "files"),
     [
         # more conjuncts: fewer rows pass
-        (NEEDLE, f"{NEEDLE} AND code > 2", 2),
+        (NEEDLE, f"{NEEDLE} AND code > 1", 2),
         (NEEDLE, f"{NEEDLE} AND rand(1) < 2", 2),
         # fewer conjuncts: more rows may pass
         (f"{NEEDLE} AND code > 100", NEEDLE, FILES),

@@ -167,7 +167,8 @@ def test_splits_know_their_own_row_groups(
     same(statement)
     assert later(spark, statement, learnt) == 2
     same(statement)
-    assert [(note.files, note.partial_files) for note in learnt()] == [(1, 1)]
+    # another note has bounds of the rows that pass
+    assert [(n.files, n.partial_files) for n in learnt() if not n.bounded_files] == [(1, 1)]
 
 
 @pytest.mark.parametrize(

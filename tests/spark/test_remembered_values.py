@@ -124,7 +124,7 @@ def test_joins_and_sorted_limits_profit(
         f"SELECT level FROM log WHERE {ERROR} AND level < 55 ORDER BY level DESC LIMIT 1": [1],
         f"SELECT level FROM log WHERE {ERROR} AND id % 7 = 1 ORDER BY level LIMIT 2": [8],
         f"SELECT max(level), min(level) FROM log WHERE {ERROR} AND level > 33": [2],
-        f"SELECT max(level) FROM log WHERE {ERROR} AND id % 7 = 1": [8],
+        f"SELECT max(level) FROM log WHERE {ERROR} AND id % 7 = 2": [8],
     }
     learn(spark, learnt, "level")
     found = {each: sorted(kept(same(each))) for each in statements}
