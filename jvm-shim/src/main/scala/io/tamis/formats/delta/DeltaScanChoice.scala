@@ -134,7 +134,9 @@ private[tamis] object DeltaScanChoice {
 
   private val Index = "org.apache.spark.sql.delta.files.TahoeLogFileIndex"
 
-  /** Only exactly these classes: others choose files in ways that are not known here. */
+  /** Only exactly these classes: others choose files in ways that are not known here. Not time
+    * travel: Delta reads the log again for each such query, which takes longer than its choice.
+    */
   def unapply(plan: LogicalPlan): Option[DeltaScanChoice] = plan match {
     case FileRelation(logical, relation)
         if !logical.isStreaming && relation.location.getClass.getName == Index &&
@@ -142,6 +144,7 @@ private[tamis] object DeltaScanChoice {
       FormatFailure.kept(Option.empty[DeltaScanChoice])(
         Option.when(
           Members.get[Seq[Expression]](relation.location, "partitionFilters").isEmpty &&
+            !Members.get[Boolean](relation.location, "isTimeTravelQuery") &&
             DeltaFeatures.unknown(relation).isEmpty && Eligibility.isReadAlike(relation)
         )(new DeltaScanChoice(logical, relation))
       )

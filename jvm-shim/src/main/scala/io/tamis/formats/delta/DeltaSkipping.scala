@@ -53,6 +53,7 @@ private[delta] final class DeltaSkipping(session: SparkSession, snapshot: AnyRef
   /** Whether it may know more than tamis of a column.
     *
     *   - tamis uses no statistics of columns that are collated, or of unknown types.
+    *   - Bounds of FLOAT are one float wider: their text in the log may be that of a double.
     *   - Of fields of structs, writers count NULLs in different ways. tamis knows only whether all
     *     values are NULL, which is all that Delta uses for IS NOT NULL.
     *   - Counts of NULLs under names of parts of arrays and maps may be those of such parts.
@@ -60,6 +61,7 @@ private[delta] final class DeltaSkipping(session: SparkSession, snapshot: AnyRef
   private def mayKnowMore(path: Seq[String], filter: Expression): Boolean = {
     val fields = lineage(path)
     fields.size < path.size || !isKnown(fields.last.dataType) ||
+    fields.last.dataType == FloatType ||
     path.size > 1 && filter.exists {
       case _: IsNull | _: Not | _: EqualNullSafe => true
       case _                                     => false

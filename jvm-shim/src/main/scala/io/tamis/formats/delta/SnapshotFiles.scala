@@ -115,8 +115,8 @@ private[delta] object SnapshotFiles {
 
   private val MostSnapshots = 64
 
-  /** By the state of the log, because Delta makes a new object for an old version each time. The
-    * last one that was used is the last one here.
+  /** By the state of the log, not by Delta's object, which would stay in memory. The last one that
+    * was used is the last one here.
     */
   private val entries = new util.LinkedHashMap[DeltaSnapshot, Entry](16, 0.75f, true) {
     override def removeEldestEntry(eldest: util.Map.Entry[DeltaSnapshot, Entry]): Boolean =
