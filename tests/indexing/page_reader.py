@@ -16,6 +16,7 @@ import unicodedata
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import unquote_to_bytes
@@ -128,7 +129,7 @@ class Segment:
             return None
         if any(zlib.crc32(content[start : start + n]) != crc for start, n, crc in ranges):
             return None
-        values = plain_values(pq.ParquetFile(io.BytesIO(content)).read([name])[0], spark_type)
+        values = list(_decoded(content, name, spark_type))
         is_whole = table.endswith((".values", ".groups")) or len(values) == self._rows_of(table)
         return values if is_whole else None
 
@@ -151,6 +152,12 @@ class Segment:
 
     def _rows_of(self, table: str) -> int:
         return self.row_groups if table == "rowgroups.stats" else self.files
+
+
+@lru_cache(maxsize=512)
+def _decoded(content: bytes, name: str, spark_type: str) -> tuple[Value, ...]:
+    """Decode a column of a Parquet file. Readers of one index decode the same columns again."""
+    return tuple(plain_values(pq.ParquetFile(io.BytesIO(content)).read([name])[0], spark_type))
 
 
 class PageReader:
