@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,16 +41,27 @@ def written(spark: SparkSession, path: Path, rows: str = "id < 600") -> str:
 
 
 def asked(spark: SparkSession, path: str, condition: str) -> PlannerAnswer:
-    answer = ask_planner(spark, spark.read.parquet(path), condition)
-    assert answer.warnings == [], condition
-    spark.conf.set("spark.tamis.enabled", "false")
-    frame = spark.read.parquet(path).where(condition)
-    files = frame.selectExpr("input_file_name()").distinct().collect()
-    expected = sorted(map(str, frame.collect()))
-    spark.conf.set("spark.tamis.enabled", "true")
-    assert {row[0].rpartition("/")[2] for row in files} <= set(answer.kept), condition
-    assert sorted(map(str, spark.read.parquet(path).where(condition).collect())) == expected
+    (answer,) = asked_all(spark, path, [condition])
     return answer
+
+
+def asked_all(spark: SparkSession, path: str, conditions: Sequence[str]) -> list[PlannerAnswer]:
+    """Return the answers of the planner, which keep the rows that pass, as do queries."""
+    spark.conf.set("spark.tamis.enabled", "false")
+    frame = spark.read.parquet(path)
+    # no filter: Spark reads and evaluates all rows
+    rows = frame.selectExpr("input_file_name()", "struct(*)", *conditions).collect()
+    spark.conf.set("spark.tamis.enabled", "true")
+    answers = []
+    for number, condition in enumerate(conditions, 2):
+        answer = ask_planner(spark, frame, condition)
+        assert answer.warnings == [], condition
+        passing = [row for row in rows if row[number]]
+        assert {row[0].rpartition("/")[2] for row in passing} <= set(answer.kept), condition
+        expected = sorted(str(row[1]) for row in passing)
+        assert sorted(map(str, frame.where(condition).collect())) == expected
+        answers.append(answer)
+    return answers
 
 
 COLUMNS = ["level", "d", "st.x", "text", "ts"]
@@ -88,7 +100,8 @@ CASES: list[tuple[str, int]] = [
 def test_bounds_of_passing_rows_prune(spark: SparkSession, tmp_path: Path) -> None:
     path = written(spark, tmp_path / "t ünï")
     tamis.index(spark, path).build().add(predicates={CONDITION: COLUMNS})
-    found = [(sql, asked(spark, path, sql).kept_files) for sql, _ in CASES]
+    answers = asked_all(spark, path, [sql for sql, _ in CASES])
+    found = [(sql, each.kept_files) for (sql, _), each in zip(CASES, answers, strict=True)]
     assert [each for each, other in zip(found, CASES, strict=True) if each != other] == []
 
 
@@ -117,8 +130,9 @@ def test_comparisons_are_conditions(spark: SparkSession, tmp_path: Path) -> None
         index = index.add(predicates=predicates) if found else index.build(predicates=predicates)
         found.append(condition)
         assert condition not in recorded(index)  # bounds of its columns decide the condition
-    answers = [(c, sql, asked(spark, path, sql).kept_files) for c, sql, _ in COMPARISONS]
-    assert [each for each, other in zip(answers, COMPARISONS, strict=True) if each != other] == []
+    answers = asked_all(spark, path, [sql for _, sql, _ in COMPARISONS])
+    kept = [(*each[:2], of.kept_files) for each, of in zip(COMPARISONS, answers, strict=True)]
+    assert [each for each, other in zip(kept, COMPARISONS, strict=True) if each != other] == []
 
 
 def test_comparison_needs_columns(spark: SparkSession, tmp_path: Path) -> None:
