@@ -69,7 +69,7 @@ test: setup ## Run lint, the Scala tests and all of pytest
 	@$(MAKE) --no-print-directory -j 2 lint-python test-scala $(CLASSES)
 	$(PYTEST) -n $(WORKERS) --durations 40 python/tamis tests
 
-$(CLASSES): $(INSTALLED) tests/class_archive.py tests/LocalFiles.java
+$(CLASSES): $(INSTALLED) tests/class_archive.py $(wildcard tests/*.java)
 	$(PYTHON) -m tests.class_archive
 
 .PHONY: differential

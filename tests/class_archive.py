@@ -1,9 +1,10 @@
-"""What lets the JVMs of tests do less: an archive of Spark's classes, and local files without `chmod`.
+"""What lets the JVMs of tests do less: an archive of Spark's classes, and two classes of their own.
 
-`python -m tests.class_archive` writes both (`make test` does). With the archive, a JVM starts in half
-the time. Without it, or with that of another JVM or class path, a JVM loads its classes as usual. See
-"class data sharing" of the JDK. The jar with `LocalFiles` is last on the class path, where Hadoop's
-service loader prefers it; without it, Hadoop uses its own class.
+`python -m tests.class_archive` writes all of it (`make test` does). With the archive, a JVM starts in
+half the time. Without it, or with that of another JVM or class path, a JVM loads its classes as usual.
+See "class data sharing" of the JDK. `LocalFiles` sets permissions without `chmod`; its jar is last on
+the class path, where Hadoop's service loader prefers it. `SparkClosureCleaner$` replaces that of Spark,
+because the first class loader has it. Without the jars, Hadoop and Spark use their own classes.
 """
 
 from __future__ import annotations
@@ -13,13 +14,20 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _REPOSITORY = Path(__file__).resolve().parents[1]
 _ARCHIVE = _REPOSITORY / "build" / "spark.jsa"
 _FILES = "LocalFiles"
 _JAR = _REPOSITORY / "build" / f"{_FILES}.jar"
+#: For this version of Spark only: its classes call this one.
+_CLOSURES = _REPOSITORY / "build" / f"closures-{version('pyspark')}.jar"
 
 #: Options of JVMs that run for minutes: the compiler that starts fast, room for its code, which the
 #: JVM otherwise removes and compiles again, and room for classes and young objects, for which it
@@ -41,9 +49,12 @@ table.join(table.groupBy("k").count(), "k").where("id > 5").orderBy("id").limit(
 
 def java_options() -> str:
     """Return the options of a JVM of tests."""
-    if not _ARCHIVE.exists():
-        return FAST_START
-    return f"{FAST_START} -XX:SharedArchiveFile={_ARCHIVE} -Xshare:auto -Xlog:cds=off"
+    options = FAST_START
+    if _CLOSURES.exists():
+        options += f" -Xbootclasspath/a:{_CLOSURES}"
+    if _ARCHIVE.exists():
+        options += f" -XX:SharedArchiveFile={_ARCHIVE} -Xshare:auto -Xlog:cds=off"
+    return options
 
 
 def class_path() -> dict[str, str]:
@@ -52,30 +63,40 @@ def class_path() -> dict[str, str]:
 
 
 def write() -> None:
-    """Write the archive and the jar."""
+    """Write the archive and the jars."""
     _ARCHIVE.parent.mkdir(exist_ok=True)
+    _write_jars()
     _write_archive()
-    _write_jar()
 
 
-def _write_jar() -> None:
-    source = Path(__file__).with_name(f"{_FILES}.java")
+def _write_jars() -> None:
     jars = Path(str(find_spec("pyspark").origin)).parent / "jars" / "*"  # type: ignore[union-attr]
     with tempfile.TemporaryDirectory() as directory:
-        command = ["javac", "-proc:none", "-cp", str(jars), "-d", directory, str(source)]
+        sources = map(str, Path(__file__).parent.glob("*.java"))
+        command = ["javac", "-proc:none", "-cp", str(jars), "-d", directory, *sources]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
-        draft = _JAR.with_suffix(".new")
-        with zipfile.ZipFile(draft, "w") as jar:
-            for each in sorted(Path(directory).iterdir()):
-                jar.write(each, each.name)
-            jar.writestr("META-INF/services/org.apache.hadoop.fs.FileSystem", f"{_FILES}\n")
-    draft.replace(_JAR)
+        classes = sorted(Path(directory).rglob("*.class"))
+        names = {each: str(each.relative_to(directory)) for each in classes}
+        service = {"META-INF/services/org.apache.hadoop.fs.FileSystem": f"{_FILES}\n"}
+        _write_jar(_JAR, {f: n for f, n in names.items() if n.startswith(_FILES)}, service)
+        _write_jar(_CLOSURES, {f: n for f, n in names.items() if not n.startswith(_FILES)}, {})
+
+
+def _write_jar(jar: Path, files: Mapping[Path, str], texts: Mapping[str, str]) -> None:
+    draft = jar.with_suffix(".new")
+    with zipfile.ZipFile(draft, "w") as archive:
+        for file, name in files.items():
+            archive.write(file, name)
+        for name, text in texts.items():
+            archive.writestr(name, text)
+    draft.replace(jar)
 
 
 def _write_archive() -> None:
     with tempfile.TemporaryDirectory() as directory:
         draft = Path(directory) / "spark.jsa"
-        options = f"{FAST_START} -XX:ArchiveClassesAtExit={draft} -Xlog:cds=off"
+        options = f"{FAST_START} -Xbootclasspath/a:{_CLOSURES}"
+        options += f" -XX:ArchiveClassesAtExit={draft} -Xlog:cds=off"
         subprocess.run(
             [sys.executable, "-c", _PROGRAM, f"{directory}/table"],
             env={**os.environ, "SPARK_SUBMIT_OPTS": options, "SPARK_LOCAL_IP": "127.0.0.1"},

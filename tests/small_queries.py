@@ -14,19 +14,33 @@ __all__ = ["save_work"]
 
 def save_work(spark: SparkSession) -> None:
     """Avoid work that takes longer than the rows of small queries."""
-    context = spark.sparkContext._jsc
-    # Each scan copies Hadoop's configuration and sends it to its tasks: 1,500 defaults, which the
-    # code contains anyway, beside what the confs of the session state.
-    hadoop, prefix = context.hadoopConfiguration(), "spark.hadoop."
-    hadoop.clear()
+    context = spark.sparkContext._jsc.sc()
+    _leave_out_defaults_of_hadoop(spark, context)
+    # A job records the call stack that started it unless a call site is set.
+    context.setLocalProperty("callSite.short", "test")
+    context.setLocalProperty("callSite.long", "test")
+    _plan_with_the_class_loader_of_tasks(spark)
+    _remember_java_names()
+
+
+def _leave_out_defaults_of_hadoop(spark: SparkSession, context: Any) -> None:
+    """Keep what the confs of the session state of Hadoop's configuration.
+
+    Each scan copies the configuration, once and for each file. It has 1,500 defaults, which the code
+    contains anyway. Removed from a configuration, they leave their sources, and come back with the
+    first class that has others.
+    """
+    hadoop, prefix = spark._jvm.org.apache.hadoop.conf.Configuration(False), "spark.hadoop."
     for name, value in spark.sparkContext.getConf().getAll():
         if name.startswith(prefix):
             hadoop.set(name.removeprefix(prefix), value)
-    # A job records the call stack that started it unless a call site is set.
-    context.sc().setLocalProperty("callSite.short", "test")
-    context.sc().setLocalProperty("callSite.long", "test")
-    _plan_with_the_class_loader_of_tasks(spark)
-    _remember_java_names()
+    (field,) = (
+        each
+        for each in context.getClass().getDeclaredFields()
+        if each.getName() == "_hadoopConfiguration"
+    )
+    field.setAccessible(True)
+    field.set(context, hadoop)
 
 
 def _plan_with_the_class_loader_of_tasks(spark: SparkSession) -> None:
