@@ -2,6 +2,8 @@ package io.tamis.bridge
 
 import scala.util.control.NonFatal
 
+import org.apache.spark.SparkThrowable
+
 /** A failure of tamis that must not stop a query. A LinkageError is one: the internals of this
   * Spark may differ from those that the jar was built for.
   */
@@ -28,6 +30,14 @@ object AnyFailure {
       case AnyFailure(e)         =>
         Warnings.once(key(e), s"$what ($e). $advice", e)
         otherwise(e)
+    }
+
+  /** Whether the failure, or what caused it, is that a user has cancelled a job. */
+  def isCancelled(e: Throwable): Boolean =
+    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).exists {
+      case _: InterruptedException => true
+      case e: SparkThrowable       => e.getCondition == "SPARK_JOB_CANCELLED"
+      case _                       => false
     }
 
   /** A key for warnings, one for each class of failures. */

@@ -1,6 +1,6 @@
 package io.tamis.runtime
 
-import org.apache.spark.SparkThrowable
+import io.tamis.bridge.AnyFailure
 import org.apache.spark.sql.SparkSession
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.Expression
@@ -55,7 +55,7 @@ final class SampledBoundary(
       val last = samples.iterator.flatMap(sample => read(sample)).nextOption()
       if (last.isEmpty) FruitlessSamples.add(name)
       last.map(AtOrBefore.condition(keys, orders, _, samples.head.schema))
-    } catch { case NonFatal(e) if !SampledBoundary.isCancelled(e) => None }
+    } catch { case NonFatal(e) if !AnyFailure.isCancelled(e) => None }
 
   private def read(sample: LogicalPlan): Option[InternalRow] = SQLConf.withExistingConf(conf) {
     val plan = session.asInstanceOf[ClassicSession].sessionState.executePlan(sample).executedPlan
@@ -73,15 +73,4 @@ final class SampledBoundary(
     case _ => false
   }
   override def hashCode(): Int = (keys, orders).hashCode
-}
-
-private[runtime] object SampledBoundary {
-
-  /** Whether the failure, or what caused it, is that a user has cancelled a job. */
-  def isCancelled(e: Throwable): Boolean =
-    Iterator.iterate(e)(_.getCause).takeWhile(_ != null).take(10).exists {
-      case _: InterruptedException => true
-      case e: SparkThrowable       => e.getCondition == "SPARK_JOB_CANCELLED"
-      case _                       => false
-    }
 }

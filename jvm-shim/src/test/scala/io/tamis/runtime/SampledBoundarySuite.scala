@@ -1,5 +1,6 @@
 package io.tamis.runtime
 
+import io.tamis.bridge.AnyFailure
 import io.tamis.PlanSuite
 
 import org.apache.spark.SparkException
@@ -47,9 +48,9 @@ class SampledBoundarySuite extends PlanSuite {
   test("a job that a user has cancelled cancels the query") {
     val parameters = Map("jobId" -> "1", "reason" -> "")
     val cancelled = new SparkException("SPARK_JOB_CANCELLED", parameters, null)
-    assert(SampledBoundary.isCancelled(cancelled))
-    assert(SampledBoundary.isCancelled(new RuntimeException(cancelled)))
-    assert(SampledBoundary.isCancelled(new RuntimeException(new InterruptedException)))
-    assert(!SampledBoundary.isCancelled(new SparkException("a file is missing")))
+    assert(AnyFailure.isCancelled(cancelled))
+    assert(AnyFailure.isCancelled(new RuntimeException(cancelled)))
+    assert(AnyFailure.isCancelled(new RuntimeException(new InterruptedException)))
+    assert(!AnyFailure.isCancelled(new SparkException("a file is missing")))
   }
 }

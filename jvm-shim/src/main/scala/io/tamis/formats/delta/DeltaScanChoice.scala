@@ -1,10 +1,13 @@
 package io.tamis.formats.delta
 
+import io.tamis.bridge.AnyFailure
 import io.tamis.formats.{FormatFailure, Members}
 import io.tamis.planning.{Decision, ScanPlanner, SwappedFiles}
 import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.rules.relations.{Eligibility, FileRelation}
 import io.tamis.wire.Pushdown
+
+import scala.util.control.NonFatal
 
 import org.apache.spark.sql.catalyst.expressions.{Expression, MetadataAttribute}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -44,12 +47,19 @@ private[tamis] final class DeltaScanChoice private (
     }
     for {
       (skipped, version) <- asked
-      files <- SnapshotFiles.of(version, isWhole = skipped.usable.isEmpty)(
-        delta.wholeScan(snapshot, logical)
-      )
+      files <- listed(version, isWhole = skipped.usable.isEmpty)(delta.wholeScan(snapshot, logical))
       scan <- FormatFailure.kept(Option.empty[AnyRef])(scanOf(files, snapshot, skipped))
     } yield delta.indexOf(scan, index)
   }
+
+  /** None also if Delta cannot list all files, such as those in a log file that is gone since: it
+    * may need less of the log for a query, or else raises the error.
+    */
+  private def listed(version: SnapshotFiles.Version, isWhole: Boolean)(
+      list: => AnyRef
+  ): Option[SnapshotFiles] =
+    try SnapshotFiles.of(version, isWhole)(list)
+    catch { case NonFatal(e) if !AnyFailure.isCancelled(e) => None }
 
   /** None if Delta may leave out files that tamis keeps. */
   private def skippedBy(filters: Seq[Expression], snapshot: AnyRef): Option[Skipped] = {
