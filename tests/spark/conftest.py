@@ -44,10 +44,19 @@ def learnt(spark: SparkSession, tmp_path: Path) -> Callable[[], list[Any]]:
 
 
 @pytest.fixture
-def in_one_task(spark: SparkSession) -> None:
-    """Let a scan of small files be one task, and generate no code, in the session of this test."""
+def no_codegen(spark: SparkSession) -> None:
+    """Generate no code in the session of this test.
+
+    Compiling takes longer than the rest of a query over few rows. As Spark's reader returns rows
+    then, and not batches, this is for tests of what tamis plans.
+    """
     spark.conf.set("spark.sql.codegen.wholeStage", "false")
     spark.conf.set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
+
+
+@pytest.fixture
+def in_one_task(spark: SparkSession, no_codegen: None) -> None:
+    """Let a scan of small files be one task, and generate no code, in the session of this test."""
     spark.conf.set("spark.sql.files.minPartitionNum", "1")
 
 

@@ -18,6 +18,8 @@ from tests.spark.conftest import kept, rows, scans
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
 Same = Callable[..., "DataFrame"]
 
 # statement | files that each scan opens, of the 10 files that hold 100 rows each by id

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
 Same = "Callable[[str], DataFrame]"
 CONF = "spark.tamis.declarations"
 

@@ -15,6 +15,8 @@ from tests.spark.conftest import kept, rows, scans
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
 Same = Callable[[str], "DataFrame"]
 
 COLUMNS = "id BIGINT, k BIGINT, day DATE, name STRING, amount DECIMAL(12,2), part INT"

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
 REQUIRE = "spark.tamis.requireFilter"
 ASSERT = "spark.tamis.assertPruned"
 

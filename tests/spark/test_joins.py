@@ -18,6 +18,8 @@ from tests.spark.conftest import read_parquet, rows, scans, sql_tab
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
 SWITCHES = (
     "spark.tamis.joins.enabled",
     "spark.tamis.runtimeFilters.enabled",

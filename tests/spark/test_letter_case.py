@@ -21,6 +21,8 @@ from tamis.evaluation.functions.strings.case_preimages import case_preimage
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
 #: The last character of plane 3: later ones are unassigned, private, tags or selectors of variants,
 #: and have no letter case.
 LAST = 0x3FFFF

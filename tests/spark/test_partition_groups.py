@@ -17,6 +17,8 @@ from tests.spark.conftest import rows, scans
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
 BUCKETING = "spark.sql.sources.v2.bucketing"
 
 

@@ -26,6 +26,8 @@ from tests.spark.conftest import read_parquet, rows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
 COLUMNS = (
     "id",
     "id % 10 AS k",

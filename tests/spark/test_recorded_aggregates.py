@@ -26,6 +26,8 @@ from tests.spark.conftest import kept, read_parquet, scans
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
 Same = Callable[[str], "DataFrame"]
 
 AGGREGATES = [

@@ -16,6 +16,8 @@ from tests.spark.conftest import kept, rows, scans
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
 Same = Callable[[str], "DataFrame"]
 
 

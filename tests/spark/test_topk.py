@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
+
 @pytest.fixture(scope="module")
 def sorted_path(spark_session: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> str:
     """Write 1,000 rows in 10 files clustered by id, with columns of every kind that follow id."""
