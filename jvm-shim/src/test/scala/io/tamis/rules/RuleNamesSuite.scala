@@ -9,8 +9,7 @@ class RuleNamesSuite extends PlanSuite {
     val prefix = "io.tamis.rules."
     assertEquals(
       names.filter(_.startsWith(prefix)).map(_.stripPrefix(prefix)),
-      Seq(
-        "ChooseDeltaFiles",
+      Seq( // and first, where Delta is on the class path, ChooseDeltaFiles
         "UseTamisTables",
         "UseRemoteTables",
         "SwapFileIndex",
