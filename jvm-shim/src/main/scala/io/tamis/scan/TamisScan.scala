@@ -46,7 +46,19 @@ final class TamisScan(
   private val files: FilesScan = table.reader.scan(table, decision, required)
 
   override def readSchema(): StructType = files.readSchema
-  override def columnarSupportMode(): Scan.ColumnarSupportMode = files.columnarSupportMode
+
+  /** If the partitions decide, Spark asks for them when it plans the query, which would read the
+    * samples. So those of all kept files decide: the others are parts of these.
+    */
+  override def columnarSupportMode(): Scan.ColumnarSupportMode = files.columnarSupportMode match {
+    case Scan.ColumnarSupportMode.PARTITION_DEFINED if table.purpose.boundary.isDefined =>
+      val (columnar, rows) = files.partitions.partition(readers.supportColumnarReads)
+      if (columnar.isEmpty) Scan.ColumnarSupportMode.UNSUPPORTED
+      else if (rows.isEmpty) Scan.ColumnarSupportMode.SUPPORTED
+      else Scan.ColumnarSupportMode.PARTITION_DEFINED
+    case mode => mode
+  }
+
   override def outputPartitioning(): Partitioning = files.partitioning
   override def outputOrdering(): Array[SortOrder] = files.ordering.toArray
   override def toBatch: Batch = new TamisBatch(this, takeRuntimeFilters())
