@@ -18,7 +18,7 @@ from tamis.plan.known_true import KnownTrue
 from tamis.reasons import Reason
 
 #: Fields whose values follow from other fields, and what follows from earlier scans: nothing.
-_LEFT_OUT = {"keys", "is_remembered"}
+_LEFT_OUT = {"keys", "is_remembered", "learnt"}
 
 
 def digest(answer: Any) -> str:
