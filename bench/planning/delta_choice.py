@@ -24,9 +24,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bench.cpu import cpu_seconds
-from bench.peers import packages
 from bench.planning import delta_log
-from bench.session import jvm, session
+from bench.planning.table_formats import formats_session
+from bench.session import jvm
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -51,14 +51,7 @@ def table(folder: Path) -> list[str]:
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
     delta_log.write_commit(home / "delta")
-    confs = {
-        **packages.confs(),
-        **packages.lakes(home / "iceberg"),
-        "spark.sql.session.timeZone": "UTC",
-        "spark.tamis.timeout": "60s",
-        "spark.tamis.cache.location": str(home / "cache"),
-    }
-    spark = session("4g", confs)
+    spark = formats_session(home)
     try:
         return _Choice(spark, home / "delta").lines()
     finally:

@@ -48,6 +48,15 @@ def table(folder: Path) -> list[str]:
         tables.add(f"snapshot{number}")
         tables.add_copy(f"cold{number}")
     delta_log.write_commit(home / "delta")
+    spark = formats_session(home)
+    try:
+        return _lines(_Planning(spark, home / "delta").measure())
+    finally:
+        spark.stop()
+
+
+def formats_session(home: Path) -> SparkSession:
+    """Return a session with both formats. `home`: the directory of the catalog and of caches."""
     confs = {
         **packages.confs(),
         **packages.lakes(home / "iceberg"),
@@ -55,11 +64,7 @@ def table(folder: Path) -> list[str]:
         "spark.tamis.timeout": "60s",
         "spark.tamis.cache.location": str(home / "cache"),
     }
-    spark = session("4g", confs)
-    try:
-        return _lines(_Planning(spark, home / "delta").measure())
-    finally:
-        spark.stop()
+    return session("4g", confs)
 
 
 class _Planning:

@@ -1,7 +1,8 @@
 """Random filters over random Delta tables, whose files tamis chooses before Delta does.
 
 A query opens no file that Delta alone leaves out, and returns the same rows. For longer than a test:
-`python -m tests.formats.random_delta_filters --seed 7 --count 500`.
+`python -m tests.formats.random_delta_filters --seed 7 --count 500`, which prints a line for every 80
+filters, with the seed of their tables.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ __all__ = ["run"]
 
 _FILES: Final = 8
 _ROWS: Final = 30  # of a file
+_FILTERS: Final = 80  # of a seed
 
 _SCHEMA: Final = (
     "id BIGINT, i INT, x DOUBLE, f FLOAT, dec DECIMAL(12,2), wide DECIMAL(25,5), s STRING, "
@@ -58,7 +60,7 @@ _TABLES: Final[dict[str, tuple[str, tuple[str, ...]]]] = {
 
 
 class _Rows:
-    """Random rows, most of whose columns grow with the number of the file."""
+    """Random rows. Most of their columns grow with the number of the file."""
 
     def __init__(self, rng: random.Random) -> None:
         self._rng = rng
@@ -333,7 +335,8 @@ def _main() -> None:
     shutil.rmtree(folder, ignore_errors=True)
     more = {"spark.databricks.delta.snapshotPartitions": "1", "spark.sql.shuffle.partitions": "2"}
     spark = session("2g", {**packages.confs(), **packages.lakes(folder / "iceberg"), **more})
-    print(run(spark, given.seed, given.count, str(folder)).replace('", "', '",\n"'))
+    for seed in range(given.seed, given.seed + -(-given.count // _FILTERS)):
+        print(seed, run(spark, seed, _FILTERS, str(folder)).replace('", "', '",\n"'), flush=True)
     spark.stop()
 
 

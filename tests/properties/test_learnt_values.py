@@ -88,7 +88,7 @@ def cases(draw: st.DrawFn) -> tuple[Files, list[Expr], tuple[LearntValues, ...]]
 
 
 def segments_of(files: Files) -> list[Segment]:
-    """Return the files in two segments, of which one is not a stretch."""
+    """Return the files in two segments. The files of one do not follow each other."""
     count = len(files.files)
     places = np.arange(0, count, 2), np.arange(1, count, 2)
     return [

@@ -106,8 +106,7 @@ def decode_rows(
         raise WireError(f"the rows of files cannot be read: {problem}") from problem
     if len(ordinals) != len(starts) or len(ordinals) != len(stops):
         raise WireError("the rows have different numbers of files, starts and stops")
-    if len(ordinals) and not 0 <= int(ordinals.min()) <= int(ordinals.max()) < files:
-        raise WireError(f"rows of files that are not among {files} files")
+    _check_ordinals(ordinals, files, "rows")
     return ordinals, starts, stops
 
 
@@ -128,9 +127,13 @@ def decode_values(
         )
     except ValueError as problem:
         raise WireError(f"the values of files cannot be read: {problem}") from problem
-    if len(ordinals) and not 0 <= int(ordinals.min()) <= int(ordinals.max()) < files:
-        raise WireError(f"values of files that are not among {files} files")
+    _check_ordinals(ordinals, files, "values")
     return ordinals, least, greatest
+
+
+def _check_ordinals(ordinals: npt.NDArray[np.int64], files: int, what: str) -> None:
+    if len(ordinals) and not 0 <= int(ordinals.min()) <= int(ordinals.max()) < files:
+        raise WireError(f"{what} of files that are not among {files} files")
 
 
 def _packed(values: npt.NDArray[Any]) -> str:

@@ -17,7 +17,7 @@ than NULL and NaN. Some row of such a file is <= that bound, so a file whose val
 the witness itself, because its lower bound is not greater than its upper bound. So either the
 witness row is read, or a covered file has a value that is at least as small.
 
-Of a file of which only some rows pass, the row with the least value may be known to pass
+If only some rows of a file pass, the row with the least value may be known to pass
 (plan.goals.first_passing). Then this value is such a bound, too.
 
 A file that has only NULLs changes nothing.

@@ -35,7 +35,7 @@ class SplitProgressSuite extends munit.FunSuite {
     }
   }
 
-  /** Loads a batch of a row group, of which rows with these values pass. */
+  /** Loads a batch of a row group. Its rows with these values pass. */
   private def values(read: Read, group: Int, values: Long*): Unit = {
     read.batch(group, rows = 0)
     values.foreach { value =>

@@ -84,7 +84,7 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
   private def types(columns: Seq[Attribute]): Seq[String] =
     columns.map(a => ExpressionWriter.typeName(a.dataType))
 
-  /** What the scan of the query needs, as these samples show it; None: there are no samples. */
+  /** Shows, when the query runs, which rows it needs; None: there are no samples. */
   def boundary(listing: Listing, samples: Seq[FileSelection]): Option[SampledBoundary] =
     Option.when(samples.nonEmpty) {
       val text = s"(among the first $rows by $orderText, known from a sample)"
