@@ -27,9 +27,14 @@ if TYPE_CHECKING:
 def test_examples_of_a_page_run(
     name: str, spark: SparkSession, repository: Path, tmp_path: Path
 ) -> None:
-    defaults = {"history.enabled": "true", "index.auto": "footers", "remember.enabled": "true"}
-    for conf, default in defaults.items():
-        spark.conf.set(f"spark.tamis.{conf}", default)
+    settings = {
+        "history.enabled": "true",
+        "index.auto": "footers",
+        "remember.enabled": "true",
+        "cache.location": str(tmp_path / "cache"),  # without what other tests remember
+    }
+    for conf, value in settings.items():
+        spark.conf.set(f"spark.tamis.{conf}", value)
     page = repository / "docs" / f"{name}.md"
     names = {"spark": spark, "path": str(tmp_path / "events")}
     example = doctest.DocTestParser().get_doctest(
