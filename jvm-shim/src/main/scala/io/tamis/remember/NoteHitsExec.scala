@@ -23,8 +23,10 @@ final case class NoteHitsExec(child: SparkPlan, learner: Learner, columns: Seq[A
   override def outputPartitioning: Partitioning = child.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = child.outputOrdering
 
-  /** None of them is read before it is needed. */
-  override def usedInputs: AttributeSet = AttributeSet.empty
+  /** These are read for every row, once, and the others where they are needed. Code that reads them
+    * a second time, for the few rows whose values are noted, would cost more.
+    */
+  override def usedInputs: AttributeSet = AttributeSet(columns)
 
   private def places: Seq[Int] = columns.map(c => child.output.indexWhere(_.exprId == c.exprId))
 
@@ -37,8 +39,7 @@ final case class NoteHitsExec(child: SparkPlan, learner: Learner, columns: Seq[A
     child.execute().mapPartitions { rows =>
       val hits = noting.observed()
       rows.map { row =>
-        hits.note()
-        if (hits.isAmongFew) noted.foreach { case ((ordinal, t), column) =>
+        if (hits.note()) noted.foreach { case ((ordinal, t), column) =>
           if (!row.isNullAt(ordinal)) hits.saw(column, PassingValues.read(row, ordinal, t))
         }
         row
@@ -63,8 +64,8 @@ final case class NoteHitsExec(child: SparkPlan, learner: Learner, columns: Seq[A
       PassingValues.code(hits, column, attribute, input(place))
     }
     val noted =
-      if (values.isEmpty) "" else s"if ($hits.isAmongFew()) {\n${values.mkString("\n")}\n}\n"
-    s"$hits.note();\n$noted${consume(ctx, input)}"
+      if (values.isEmpty) s"$hits.note();" else s"if ($hits.note()) {\n${values.mkString("\n")}\n}"
+    s"$noted\n${consume(ctx, input)}"
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): NoteHitsExec =

@@ -37,15 +37,13 @@ private[remember] object PassingValues {
     case _                                             => false
   }
 
-  /** The code that shows the value of a column to the hits. The block of its own lets the code that
-    * follows read the column again.
-    */
+  /** The code that shows the value of a column, which has been read, to the hits. */
   def code(hits: String, place: Int, column: Attribute, value: ExprCode): String = {
     val number = column.dataType match {
       case _: DecimalType => s"${value.value}.toUnscaledLong()"
       case _              => s"(long) ${value.value}"
     }
-    s"{\n${value.code}\nif (!${value.isNull}) { $hits.saw($place, $number); }\n}"
+    s"if (!${value.isNull}) { $hits.saw($place, $number); }"
   }
 
   /** The same for a row whose value at this ordinal is not NULL. */

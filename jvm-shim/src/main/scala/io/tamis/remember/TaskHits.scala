@@ -21,13 +21,15 @@ final class TaskHits private[remember] (columns: Int) {
   private var isMixed = false
   private var open = 0
 
-  /** Called by the node above the filter for every row that passes. */
-  def note(): Unit = passed += 1
-
-  /** Whether the values of the row that was noted last count. Beyond some rows, bounds rarely say
-    * much, and they would cost time.
+  /** Called by the node above the filter for every row that passes. Returns whether the values of
+    * the row count. Beyond some rows, bounds rarely say much, and they would cost time.
     */
-  def isAmongFew: Boolean = passed <= TaskHits.MostValues
+  def note(): Boolean = {
+    passed += 1
+    isAmongFew
+  }
+
+  private def isAmongFew: Boolean = passed <= TaskHits.MostValues
 
   /** Called by that node for each value, other than NULL, of a row whose values count. */
   def saw(column: Int, value: Long): Unit = {

@@ -19,8 +19,7 @@ class TaskHitsSuite extends munit.FunSuite {
   }
 
   private def seen(hits: TaskHits, values: Long*): Unit = {
-    hits.note()
-    if (hits.isAmongFew) values.zipWithIndex.foreach { case (value, i) => hits.saw(i, value) }
+    if (hits.note()) values.zipWithIndex.foreach { case (value, i) => hits.saw(i, value) }
   }
 
   test("the least and the greatest values are those of the rows since the start") {
@@ -44,7 +43,7 @@ class TaskHitsSuite extends munit.FunSuite {
     hits.start()
     (1 to TaskHits.MostValues).foreach(i => seen(hits, i.toLong))
     assertEquals(hits.values, Some(new ValueRanges(Array(1), Array(TaskHits.MostValues.toLong))))
-    hits.note()
+    assert(!hits.note())
     assertEquals(hits.values, None)
   }
 
