@@ -289,6 +289,13 @@ def test_row_groups_of_delta(formats: Statements) -> None:
     (scan,) = formats.same(query).scans
     assert scan["row_groups_kept"] == 1
     formats.sql("DELETE FROM grouped WHERE id IN (5, 6)")
+    by_positions = {"spark.databricks.delta.deletionVectors.useMetadataRowIndex": "false"}
+    for place in ("id = 7", "id BETWEEN 495 AND 505", "id = 998"):
+        deleted = f"SELECT * FROM grouped WHERE {place}"
+        (scan,) = formats.same(deleted).scans
+        assert 0 < scan["row_groups_kept"] <= 2, place
+        (scan,) = formats.same(deleted, **by_positions).scans
+        assert scan["row_groups_kept"] is None
     for other in [
         query,
         "SELECT * FROM grouped WHERE id = 1005",

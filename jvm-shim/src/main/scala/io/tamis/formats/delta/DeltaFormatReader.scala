@@ -32,14 +32,16 @@ private[delta] final class DeltaFormatReader(relation: HadoopFsRelation, marks: 
     with ParquetReaders {
   private val session = relation.sparkSession
 
-  /** The row groups of files with deleted rows are not those of their statistics. */
-  override val wholeFiles: Boolean = true
-
   override def scan(table: TamisTable, decision: Decision, columns: StructType): FilesScan =
     new ParquetFilesScan(table, decision, columns, decision.kept, this)
 
   override val splitsFiles: Boolean = relation.location.rootPaths.headOption
     .forall(relation.fileFormat.isSplitable(session, relation.options, _))
+
+  /** A file that Delta splits is read with the position of each row in the file, whichever row
+    * groups are read. Otherwise Delta counts the rows that it reads, from the start of the file.
+    */
+  override val wholeFiles: Boolean = !splitsFiles
 
   override def of(scan: ParquetScan): ReadersWhenRun = {
     val ofFiles = StructType(scan.readDataSchema ++ marks)
