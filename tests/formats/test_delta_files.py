@@ -121,6 +121,13 @@ def test_planning_runs_no_job(formats: Statements) -> None:
         ("p.x IS NULL", False),  # writers count these in different ways
         ("NOT (p.x <=> 5)", False),
         ("f > 0.5", False),  # its bounds are wider by one number
+        ("x > 450.5D", False),  # some writers leave NaN out of bounds
+        ("i < 0 OR 450.5D <= x", False),
+        ("x IN (450.5D, double('NaN'))", False),
+        ("NOT (x = 450.5D)", False),
+        ("x < 50.5D", True),
+        ("i > 450 OR 50.5D > x", True),
+        ("x = 450.5D", True),
         ("item IS NULL", False),  # also counted for elements of lists by some writers
         ("id < 100 AND rand() < 2", True),  # Delta, too, sees the scan without this filter
         ("d > DATE'0001-01-05'", False),  # bounds of another calendar are wider
@@ -134,7 +141,7 @@ def test_filters_of_all_kinds(formats: Statements, where: str, is_early: bool) -
     """No part of the filter alone chooses the files, nor does a scan of all files replace it."""
     create = (
         "CREATE TABLE IF NOT EXISTS early_kinds (id BIGINT, s STRING, p STRUCT<x: BIGINT>, "
-        "list ARRAY<INT>, item INT, d DATE, f FLOAT, wide DECIMAL(25,5)) USING delta"
+        "list ARRAY<INT>, item INT, d DATE, f FLOAT, x DOUBLE, i INT, wide DECIMAL(25,5)) USING delta"
     )
     formats.sql(create)
     if formats.sql("SELECT * FROM early_kinds LIMIT 1").rows == []:
@@ -142,7 +149,7 @@ def test_filters_of_all_kinds(formats: Statements, where: str, is_early: bool) -
             "INSERT INTO early_kinds SELECT /*+ REPARTITION_BY_RANGE(4, id) */ id, "
             "concat('text ', id), IF(id > 300, NULL, named_struct('x', id)), array(1), "
             "CAST(id AS INT) AS item, IF(id < 200, DATE'0001-01-01', DATE'2024-01-01'), "
-            "CAST(id AS FLOAT) AS f, "
+            "CAST(id AS FLOAT) AS f, id + 0.5D AS x, CAST(id AS INT) AS i, "
             "123456789012345 + id / 100000 FROM range(500)"
         )
         formats.text_of("tests.formats.in_session:has_text")

@@ -8,8 +8,12 @@ import org.apache.spark.sql.catalyst.expressions.{
   EqualNullSafe,
   EqualTo,
   Expression,
+  GreaterThan,
+  GreaterThanOrEqual,
   InSet,
   IsNull,
+  LessThan,
+  LessThanOrEqual,
   Literal,
   Not
 }
@@ -53,7 +57,9 @@ private[delta] final class DeltaSkipping(session: SparkSession, snapshot: AnyRef
   /** Whether it may know more than tamis of a column.
     *
     *   - tamis uses no statistics of columns that are collated, or of unknown types.
-    *   - Bounds of FLOAT are one float wider: their text in the log may be that of a double.
+    *   - Bounds of FLOAT are one float wider: their text in the log may be that of a double. So are
+    *     those of DOUBLE in columns that were widened.
+    *   - Some writers leave NaN out of bounds of DOUBLE. To Delta, no number is above the maximum.
     *   - Of fields of structs, writers count NULLs in different ways. tamis knows only whether all
     *     values are NULL, which is all that Delta uses for IS NOT NULL.
     *   - Counts of NULLs under names of parts of arrays and maps may be those of such parts.
@@ -62,6 +68,8 @@ private[delta] final class DeltaSkipping(session: SparkSession, snapshot: AnyRef
     val fields = lineage(path)
     fields.size < path.size || !isKnown(fields.last.dataType) ||
     fields.last.dataType == FloatType ||
+    fields.last.dataType == DoubleType &&
+    (fields.last.metadata.contains(TypeChanges) || mayAcceptNaN(filter)) ||
     path.size > 1 && filter.exists {
       case _: IsNull | _: Not | _: EqualNullSafe => true
       case _                                     => false
@@ -100,6 +108,7 @@ private[delta] object DeltaSkipping {
   private val Types = "org.apache.spark.sql.delta.stats.DeltaDataSkippingType"
   private val PartitionLike = "spark.databricks.delta.skipping.partitionLikeFilters.enabled"
   private val Generated = "delta.generationExpression"
+  private val TypeChanges = "delta.typeChanges"
   private val PhysicalName = "delta.columnMapping.physicalName"
 
   // as in tamis.tables.delta.columns
@@ -118,6 +127,25 @@ private[delta] object DeltaSkipping {
     case _: NumericType | BooleanType | BinaryType | DateType | TimestampType | TimestampNTZType =>
       true
     case _ => false
+  }
+
+  /** Whether a filter over columns of DOUBLE may be true for NaN, which is the greatest number. */
+  private def mayAcceptNaN(filter: Expression): Boolean = {
+    def isColumn(side: Expression): Boolean = side.dataType == DoubleType && !side.foldable
+    def isNaN(value: Any): Boolean = value match {
+      case number: Double => number.isNaN
+      case _              => false
+    }
+    filter.exists {
+      case _: Not                      => true
+      case GreaterThan(left, _)        => isColumn(left)
+      case GreaterThanOrEqual(left, _) => isColumn(left)
+      case LessThan(_, right)          => isColumn(right)
+      case LessThanOrEqual(_, right)   => isColumn(right)
+      case Literal(value, _)           => isNaN(value)
+      case InSet(_, values)            => values.exists(isNaN)
+      case _                           => false
+    }
   }
 
   /** Whether a constant may lie between what is recorded for a file and the wider bound that tamis
