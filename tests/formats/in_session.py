@@ -14,6 +14,7 @@ import tamis
 __all__ = [
     "after_insert",
     "append_again",
+    "around_commits",
     "create_with_types",
     "delete_equal_rows",
     "explained",
@@ -96,6 +97,28 @@ def after_insert(spark: SparkSession, query: str, table: str) -> str:
     spark.sql(f"INSERT INTO {table} SELECT id + 500, k, s, d FROM {table} WHERE id < 40")
     (row,) = frame.collect()
     return " ".join(map(str, row))
+
+
+def around_commits(spark: SparkSession, table: str) -> str:
+    """Return the numbers of rows of frames that are collected before and after commits."""
+    whole = spark.table(table)
+    some, cached = whole.where("id >= 150"), whole.where("id < 150").cache()
+    frames = [some, cached, cached.where("k = 2"), some.join(whole, "id")]
+    found = []
+    try:
+        for statement in [
+            f"INSERT INTO {table} SELECT id + 200, k, s, d FROM {table} WHERE id < 120",
+            f"DELETE FROM {table} WHERE id % 50 = 3",
+            f"OPTIMIZE {table}",
+        ]:
+            found += [len(frame.collect()) for frame in frames]
+            spark.sql(statement)
+            found += [len(frame.collect()) for frame in frames]
+            found += [spark.table(table).where(f"id < {each}").count() for each in (150, 500)]
+            frames = [*frames[:3], some.join(whole, "id"), spark.sql(f"SELECT * FROM {table}")]
+    finally:
+        cached.unpersist()
+    return str(found)
 
 
 def delete_equal_rows(spark: SparkSession, table: str, column: str, values: list[int]) -> None:

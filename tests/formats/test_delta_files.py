@@ -13,6 +13,10 @@ could go wrong, besides what tests of queries over Delta cover:
     Delta's LIMIT and answers from metadata     test_queries
     deletion vectors, names of columns          test_queries
     partition values of another time zone       test_partitions_of_times
+    unusual names and values of partitions      test_unusual_partitions
+    columns of Delta's metadata                 test_row_ids
+    entries of a table that was replaced        test_replaced_table
+    data of a cached query                      test_frames_around_commits
     conflicts with other commits                test_commands_leave_the_choice_to_delta
 """
 
@@ -312,6 +316,63 @@ def test_partitions_of_times(formats: Statements) -> None:
                 f"SELECT id, CAST(ts AS STRING) FROM early_times WHERE {where}",
                 **{"spark.sql.session.timeZone": zone},
             )
+
+
+def test_unusual_partitions(formats: Statements) -> None:
+    formats.sql("DROP TABLE IF EXISTS early_unusual")
+    formats.sql(
+        "CREATE TABLE early_unusual (id INT, `a b=c` STRING, `\u00dc.x` DATE, n DECIMAL(10,2), "
+        "b BOOLEAN) USING delta PARTITIONED BY (`a b=c`, `\u00dc.x`, n, b) "
+        + properties(columnMapping_mode="name")
+    )
+    formats.sql(
+        "INSERT INTO early_unusual VALUES (1, 'x/y', DATE'2024-01-01', 1.5, true), "
+        "(2, NULL, NULL, NULL, NULL), (3, '', DATE'1500-01-01', -0.01, false), "
+        "(4, 'a=b%20', DATE'2024-01-01', 1.50, NULL), "
+        "(5, '__HIVE_DEFAULT_PARTITION__', NULL, 0, true), (6, ' ', DATE'9999-12-31', 9e7, false)"
+    )
+    for where in [
+        "`a b=c` = 'x/y' OR length(`a b=c`) = 1",
+        "`a b=c` IS NULL",
+        "`a b=c` <=> '' OR `a b=c` LIKE 'a=b%20'",
+        "`a b=c` = '__HIVE_DEFAULT_PARTITION__'",
+        "year(`\u00dc.x`) = 9999 OR `\u00dc.x` < DATE'1600-01-01'",
+        "n = 1.5 AND b",
+        "NOT b AND id > 1",
+    ]:
+        early(formats, f"SELECT * FROM early_unusual WHERE {where}")
+
+
+def test_row_ids(formats: Statements) -> None:
+    clause = properties(enableRowTracking="true", enableDeletionVectors="true")
+    name = table(formats, "early_row_ids", clause, files=3)
+    formats.sql(f"UPDATE {name} SET s = 'changed' WHERE id = 120")
+    for query in [
+        f"SELECT id, _metadata.row_id FROM {name} WHERE id BETWEEN 95 AND 125",
+        f"SELECT id FROM {name} WHERE _metadata.row_id < 5 OR id = 120",
+        f"SELECT id, _metadata.row_commit_version FROM {name} WHERE id + 1 = 121",
+    ]:
+        early(formats, query)
+
+
+def test_replaced_table(formats: Statements) -> None:
+    name = table(formats, "early_replaced", files=2)
+    for number in (0, 100):
+        early(formats, f"SELECT * FROM {name} WHERE id < 150")
+        formats.sql(
+            f"CREATE OR REPLACE TABLE {name} USING delta AS "
+            f"SELECT id + {number} AS id, CAST(id AS STRING) AS s, id AS k FROM range(200)"
+        )
+    early(formats, f"SELECT * FROM {name} WHERE id < 150 AND k > 20")
+
+
+def test_frames_around_commits(formats: Statements) -> None:
+    """A cached frame, and one that is collected again, are what they are with Delta alone."""
+    found = []
+    for kind, confs in (("off", OFF), ("on", EARLY)):
+        name = table(formats, f"early_frames_{kind}", files=2)
+        found.append(formats.text_of("tests.formats.in_session:around_commits", name, **confs))
+    assert found[0] == found[1]
 
 
 def test_commands_leave_the_choice_to_delta(formats: Statements) -> None:
