@@ -62,7 +62,8 @@ def deleted(formats: Statements, kind: str) -> str:
     return name
 
 
-def united(queries: list[str], table: str) -> str:
+def united(queries: list[str], table: str = "") -> str:
     """Return a query with the rows of all of these, each with the number of its query."""
-    parts = [f"SELECT {n} n, to_json(struct(*)) r FROM ({q})" for n, q in enumerate(queries)]
+    row = "to_json(struct(*), map('ignoreNullFields', 'false'))"
+    parts = [f"SELECT {n} n, {row} r FROM ({q})" for n, q in enumerate(queries)]
     return " UNION ALL ".join(parts).replace("{t}", table)

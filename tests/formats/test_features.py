@@ -389,7 +389,8 @@ def test_tables_whose_commits_a_catalog_manages(formats: Statements, tmp_path: P
     try:
         for n in range(1, 8):
             formats.sql(f"INSERT INTO {name} SELECT id FROM range({n}0, {n + 1}0, 1, 1)")
-            assert formats.same(f"SELECT * FROM {name} WHERE id + 0 >= {n}5").kept == [1]
+            if n in (1, 4, 7):
+                assert formats.same(f"SELECT * FROM {name} WHERE id + 0 >= {n}5").kept == [1]
         published = len(list((path / "_delta_log").glob("*.json")))
         assert published < 8 <= published + len(list(staged.glob("*.json")))
         assert formats.same(f"SELECT * FROM {name} WHERE id + 0 < 25").kept == [3]
