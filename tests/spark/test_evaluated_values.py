@@ -14,6 +14,8 @@ from tests.spark.conftest import kept, rows, scans
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
 FILES = 8
 ROWS = 10
 WORDS = ("Robert", "Rupert", "Ashcraft", "Tymczak", "Pfister", "Honeyman", "Jackson", "Gutierrez")

@@ -18,6 +18,8 @@ from tests.spark.conftest import read_parquet, scans
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
 Same = Callable[[str], "DataFrame"]
 
 

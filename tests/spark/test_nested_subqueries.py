@@ -15,9 +15,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 #: More than the threads in which Spark runs subqueries (spark.sql.subquery.maxThreadThreshold).
-SUBQUERIES = 24
+SUBQUERIES = 18
 #: Seconds. A query that is stuck never ends.
 PATIENCE = 200
+
+pytestmark = pytest.mark.usefixtures("no_codegen")
 
 SAMPLE = "SELECT sum(id) FROM (SELECT id FROM t WHERE mode LIKE '%3%' ORDER BY id LIMIT {n})"
 KEYS = "SELECT sum(t.id) FROM t JOIN (SELECT key FROM keys WHERE other % 50 = {n}) ON id = key"
@@ -56,7 +58,11 @@ def goals_and_conditions(frame: DataFrame) -> str:
     ("subquery", "added"), [(SAMPLE, "known from a sample"), (KEYS, "IN")], ids=["sample", "keys"]
 )
 def test_many_subqueries_that_wait_end(
-    session: SparkSession, subquery: str, added: str, adaptive: str
+    session: SparkSession,
+    rows_without_tamis: dict[str, list[object]],
+    subquery: str,
+    added: str,
+    adaptive: str,
 ) -> None:
     session.conf.set("spark.sql.adaptive.enabled", adaptive)
     texts = [subquery.format(n=n + 3) for n in range(SUBQUERIES)]
@@ -69,4 +75,6 @@ def test_many_subqueries_that_wait_end(
     assert found, f"the query still runs after {PATIENCE} seconds"
     assert added in goals_and_conditions(session.sql(texts[0]))
     session.conf.set("spark.tamis.enabled", "false")
-    assert found == [[session.sql(text).collect()[0][0] for text in texts]]
+    if query not in rows_without_tamis:
+        rows_without_tamis[query] = list(session.sql(query).collect()[0])
+    assert found == [rows_without_tamis[query]]

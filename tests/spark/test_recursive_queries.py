@@ -16,6 +16,8 @@ from tests.spark.conftest import read_parquet, rows
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+pytestmark = pytest.mark.usefixtures("no_codegen")
+
 Same = Callable[[str], "DataFrame"]
 
 
