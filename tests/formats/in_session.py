@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -20,10 +22,10 @@ __all__ = [
     "explained",
     "has_text",
     "in_other_order",
-    "jobs_of_planning",
     "manage_commits",
     "manage_no_commits",
     "merge_streamed",
+    "planned",
     "planned_earlier",
     "run_guarded",
     "streamed",
@@ -71,17 +73,23 @@ def planned_earlier(
             spark.conf.unset(key)
 
 
-def jobs_of_planning(spark: SparkSession, query: str) -> int:
-    """Return the number of jobs that Spark runs to plan a query."""
-    context = spark.sparkContext
+def planned(spark: SparkSession, queries: list[str]) -> str:
+    """Plan queries. Return, for each, the number of jobs of its planning and of files that it keeps."""
+    context, shim = spark.sparkContext, _jvm(spark).io.tamis.Tamis
     tracker = context.statusTracker()
-    before = len(tracker.getJobIdsForGroup("planning"))
-    context.setJobGroup("planning", query)
+    found = []
     try:
-        spark.sql(query)._jdf.queryExecution().executedPlan()
-        return len(tracker.getJobIdsForGroup("planning")) - before
+        for query in queries:
+            group = str(uuid4())  # Spark forgets the jobs of an old group
+            context.setJobGroup(group, query)
+            frame = spark.sql(query)
+            frame._jdf.queryExecution().executedPlan()
+            jobs = len(tracker.getJobIdsForGroup(group))
+            kept = sum(scan["files_kept"] for scan in json.loads(shim.scans(frame._jdf)))
+            found.append((jobs, kept))
     finally:
         context._jsc.clearJobGroup()
+    return json.dumps(found)
 
 
 def has_text(spark: SparkSession) -> str:

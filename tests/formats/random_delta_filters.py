@@ -17,6 +17,7 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
+from uuid import uuid4
 
 from pyspark.sql import SparkSession
 
@@ -308,12 +309,12 @@ def _answer(
         spark.conf.set(key, value)
     context = spark.sparkContext
     tracker = context.statusTracker()
-    before = len(tracker.getJobIdsForGroup("planning"))
-    context.setJobGroup("planning", where)
+    group = str(uuid4())  # Spark forgets the jobs of an old group
+    context.setJobGroup(group, where)
     try:
         frame = spark.sql(f"SELECT id FROM {name} WHERE {where}")
         frame._jdf.queryExecution().executedPlan()
-        jobs = len(tracker.getJobIdsForGroup("planning")) - before
+        jobs = len(tracker.getJobIdsForGroup(group))
         context._jsc.clearJobGroup()
         files = {file.replace("file:///", "file:/") for file in frame.inputFiles()}
         return files, sorted(row.id for row in frame.collect()), jobs

@@ -173,8 +173,7 @@ def test_every_way_to_read_files(formats: Statements, session: str) -> None:
         f"SELECT s.y, a[1], m['k'] FROM {name} WHERE id + 0 > 20",
         f"SELECT count(*) FROM {name} WHERE t IS NOT NULL AND id % 3 = 1",
     ]
-    for query in queries:
-        assert formats.same(query, **SESSIONS[session]).kept
+    assert len(formats.same(united(queries), **SESSIONS[session]).kept) == len(queries)
 
 
 COLUMNS = (
@@ -211,13 +210,13 @@ def test_fields_with_other_names_in_files(formats: Statements, mode: str) -> Non
     for old, new in (("s.x", "t"), ("s.y", "x"), ("s.t", "`y.y`"), ("s.z.element.p", "r")):
         formats.sql(f"ALTER TABLE {name} RENAME COLUMN {old} TO {new}")
     formats.sql(f"DELETE FROM {name} WHERE id % 5 = 2")
-    for query in [
-        f"SELECT s.x, s.`y.y`, s.z[0].r, s.z.q FROM {name} WHERE id + 0 > 7",
-        f"SELECT id FROM {name} WHERE s.x - 1000 < 9",
-        f"SELECT id FROM {name} ORDER BY s.`y.y` DESC LIMIT 3",
-        f"SELECT max(s.x), count(s.`y.y`) FROM {name} WHERE id >= 30",
-    ]:
-        assert formats.same(query).kept
+    queries = [
+        "SELECT s.x, s.`y.y`, s.z[0].r, s.z.q FROM {t} WHERE id + 0 > 7",
+        "SELECT id FROM {t} WHERE s.x - 1000 < 9",
+        "SELECT id FROM {t} ORDER BY s.`y.y` DESC LIMIT 3",
+        "SELECT max(s.x), count(s.`y.y`) FROM {t} WHERE id >= 30",
+    ]
+    assert len(formats.same(united(queries, name)).kept) == len(queries)
 
 
 def test_many_columns_and_none(formats: Statements) -> None:
@@ -313,7 +312,7 @@ def test_commands_change_the_same_rows(formats: Statements) -> None:
 def test_a_clone_that_is_created_again(formats: Statements) -> None:
     """It has the same files, and other deleted rows in the same version of the same log."""
     source = made(formats, "vectors")
-    for count, ids in enumerate(["0", "1, 2", "400, 401, 402"], start=1):
+    for count, ids in enumerate(["0", "1, 400"], start=1):
         formats.sql("DROP TABLE IF EXISTS again")
         formats.sql(f"CREATE TABLE again SHALLOW CLONE {source}")
         formats.sql(f"DELETE FROM again WHERE id IN ({ids})")
@@ -348,14 +347,8 @@ def test_streams_and_tables_that_they_join(
     """A stream is read by Delta, and a table that it joins by a scan of tamis."""
     tables = made(formats, "vectors"), made(formats, kind)
     keys = [(key,) for key in range(95, 203, 5) if key not in (100, 105)]
-    for enabled in ("false", "true"):
-        streamed = formats.text_of(
-            "tests.formats.in_session:streamed_keys",
-            *tables,
-            options,
-            **{"spark.tamis.enabled": enabled},
-        )
-        assert streamed == str(keys)
+    streamed = formats.text_of("tests.formats.in_session:streamed_keys", *tables, options)
+    assert streamed == str(keys)
 
 
 def test_variants_keep_deltas_relation(formats: Statements) -> None:
