@@ -12,15 +12,12 @@ from hypothesis import strategies as st
 
 from tamis.evaluation.domain.bounds import NO, YES, Bounds
 from tamis.expr.nodes import And, Column, Compare, Comparison, Expr, IsNull, Literal, Not, Or
-from tamis.expr.types import INTEGER
+from tamis.expr.types import INTEGER, LONG
 from tamis.files.segments import Segment
 from tamis.plan.goals.aggregate import answer
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
-from tamis.plan.goals.file_keys import key_of_files, matching_files
 from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.goals.sort_keys import SortKey
-from tamis.plan.goals.topk import boundary, first_files
-from tamis.plan.joins.key_ranges import key_ranges
 from tamis.plan.passing_rows import LearntValues, passing_segments
 from tamis.plan.scan_decision import kept_files
 from tamis.remembered.values import ColumnName, PassingValues
@@ -33,10 +30,14 @@ from tests.properties.test_passing_rows import (
     A,
     B,
     Files,
+    assert_first_rows_are_chosen,
+    assert_key_ranges_hold,
     below,
+    chosen_of_spread,
     passing,
     questions,
-    row,
+    sort_keys,
+    spread,
 )
 
 LEAST, GREATEST = np.iinfo(np.int32).min, np.iinfo(np.int32).max
@@ -98,6 +99,17 @@ def segments_of(files: Files) -> list[Segment]:
     ]
 
 
+def halves_of(files: Files) -> list[Segment]:
+    """Return the files in two segments, one after the other."""
+    middle = len(files.files) // 2
+    halves = slice(0, middle), slice(middle, len(files.files))
+    return [
+        Segment(each, Files(files.files[each], files.recorded))
+        for each in halves
+        if each.start < each.stop
+    ]
+
+
 @settings(max_examples=300, deadline=None)
 @given(cases())
 def test_files_that_are_left_out_hold_no_row(
@@ -105,7 +117,8 @@ def test_files_that_are_left_out_hold_no_row(
 ) -> None:
     files, predicates, notes = case
     count = len(files.files)
-    for segments in (segments_of(files), [Segment(slice(0, count), files)]):
+    whole = [Segment(slice(0, count), files)]
+    for segments in (segments_of(files), whole, halves_of(files)):
         kept = kept_files(predicates, passing_segments((), segments, notes), count)
         for is_kept, rows in zip(kept.tolist(), files.files, strict=True):
             assert is_kept or not passing(rows, predicates), (rows, predicates, notes)
@@ -117,55 +130,19 @@ def test_key_ranges_hold_the_keys_of_passing_rows(
     case: tuple[Files, list[Expr], tuple[LearntValues, ...]],
 ) -> None:
     files, predicates, notes = case
-    kept = np.ones(len(files.files), np.bool_)
-    segments = passing_segments(predicates, segments_of(files), notes)
-    ranges = key_ranges(A, predicates, segments, kept)
-    for rows in files.files if ranges is not None else ():
-        for key in (each["a"] for each in passing(rows, predicates)):
-            assert key is None or any(
-                (each.lower is None or each.lower <= key)  # type: ignore[operator]
-                and (each.upper is None or key <= each.upper)  # type: ignore[operator]
-                for each in ranges or ()
-            ), (rows, predicates, ranges)
+    statistics = passing_segments(predicates, segments_of(files), notes)
+    assert_key_ranges_hold(files, predicates, statistics)
 
 
 @settings(max_examples=300, deadline=None)
-@given(cases(), st.integers(1, 3), st.booleans(), st.booleans(), st.booleans())
+@given(cases(), st.integers(1, 3), sort_keys())
 def test_first_rows_are_in_the_chosen_files(
-    case: tuple[Files, list[Expr], tuple[LearntValues, ...]],
-    limit: int,
-    descending: bool,
-    nulls_first: bool,
-    only: bool,
+    case: tuple[Files, list[Expr], tuple[LearntValues, ...]], limit: int, key: SortKey
 ) -> None:
     files, predicates, notes = case
-    segments, kept = segments_of(files), np.ones(len(files.files), np.bool_)
-    key = SortKey(A, descending, nulls_first, only)
-    of_files = key_of_files(key, predicates, passing_segments(predicates, segments, notes), kept)
-    if of_files is None:
-        return
-    matching = matching_files(key, of_files, predicates, segments, kept)
-    records = np.array([len(rows) for rows in files.files], np.int64)
-    position = boundary(limit, key, of_files, matching, records)
-    if position is None:
-        return
-
-    def place(value: int | None) -> tuple[bool, int]:
-        if value is None:
-            return (not nulls_first, 0)
-        return (nulls_first, -value if descending else value)
-
-    chosen = first_files(key, of_files, position, kept)
-    found = [[place(each["a"]) for each in passing(rows, predicates)] for rows in files.files]
-    of_all = sorted(each for places in found for each in places)
-    of_chosen = sorted(
-        each for places, one in zip(found, chosen, strict=True) if one for each in places
-    )
-    assert len(of_all) >= limit
-    assert of_chosen[:limit] == of_all[:limit], (files, predicates, notes)
-    if not only:
-        last = of_all[limit - 1]
-        assert [p for p in of_chosen if p <= last] == [p for p in of_all if p <= last]
+    segments = segments_of(files)
+    limited = passing_segments(predicates, segments, notes)
+    assert_first_rows_are_chosen(limit, key, files, predicates, segments, limited)
 
 
 @settings(max_examples=300, deadline=None)
@@ -221,32 +198,65 @@ def test_bounds_rule_out_files(predicates: list[Expr], ordinals: set[int], kept:
     notes = (learnt(files, predicates, ordinals, [A], [True]),)
     assert kept_files(predicates, passing_segments((), segments, notes), 1).tolist() == [kept]
     assert kept_files(predicates, passing_segments((), segments), 1).tolist() == [True]
+    # in a second segment
+    two = Files([ONE, ONE], frozenset())
+    notes = (learnt(two, predicates, ordinals, [A], [False, True]),)
+    assert kept_files(predicates, passing_segments((), halves_of(two), notes), 2).tolist() == [
+        True,
+        kept,
+    ]
     # of another type, or of another file
-    other = replace(notes[0], columns={("a",): replace(notes[0].columns["a",], type=B.type)})
-    assert other.bounds(Column(("a",), A.type)) is not None
+    other = Column(("a",), LONG)
+    assert notes[0].bounds(A) is not None
+    assert notes[0].bounds(other) is None
     unknown = (learnt(files, predicates, ordinals, [A], [False]),)
     assert kept_files(predicates, passing_segments((), segments, unknown), 1).tolist() == [True]
 
 
+def learnt_of_spread(predicates: list[Expr], ordinal: int) -> LearntValues:
+    """Return what a scan with one of the predicates finds in the files of SPREAD."""
+    files = spread(recorded=frozenset())
+    return learnt(files, predicates, {ordinal}, [A], [True] * len(SPREAD))
+
+
 @pytest.mark.parametrize("is_whole", [True, False])
-def test_one_row_of_a_file_passes(is_whole: bool) -> None:
-    data = [[row(value > 0, abs(value)) for value in values] for values in SPREAD]
-    files, count = Files(data, frozenset()), len(data)
-    for others, expected in OTHERS:
-        predicates = [*others, FIRST]
-        note = learnt(files, predicates, {len(others)}, [A], [True] * count)
-        segments = [Segment(slice(0, count), files)]
-        passing = passing_segments(predicates, segments, (replace(note, is_whole=is_whole),))
-        kept, key = np.ones(count, np.bool_), SortKey(A, False, True, False)
-        of_files = key_of_files(key, predicates, passing, kept)
-        assert of_files is not None
-        matching, records = np.zeros(count, np.bool_), np.array([len(each) for each in data])
-        position = boundary(2, key, of_files, matching, records)
-        found = None
-        if position is not None:
-            found = np.flatnonzero(first_files(key, of_files, position, kept)).tolist()
-        # if rows may have been deleted since, none is known to be left
-        assert found == (expected if is_whole else None), others
+@pytest.mark.parametrize(("others", "expected"), OTHERS)
+def test_one_row_of_a_file_passes(
+    others: list[Expr], expected: list[int] | None, is_whole: bool
+) -> None:
+    predicates = [*others, FIRST]
+    note = replace(learnt_of_spread(predicates, len(others)), is_whole=is_whole)
+    segments = [Segment(slice(0, len(SPREAD)), spread(recorded=frozenset()))]
+    found = chosen_of_spread(predicates, passing_segments(predicates, segments, (note,)))
+    # if rows may have been deleted since, none is known to be left
+    assert found == (expected if is_whole else None)
+
+
+def test_greatest_row_of_a_file_passes() -> None:
+    segments = [Segment(slice(0, len(SPREAD)), spread(recorded=frozenset()))]
+    statistics = passing_segments([FIRST], segments, (learnt_of_spread([FIRST], 0),))
+    assert chosen_of_spread([FIRST], statistics, descending=True) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("functions", "left"),
+    [([Function.MIN], [0]), ([Function.MAX], [1]), ([Function.MIN, Function.MAX], [0, 1])],
+)
+def test_row_that_is_known_to_pass_leaves_out_files(
+    functions: list[Function], left: list[int]
+) -> None:
+    segments, count = [Segment(slice(0, len(SPREAD)), spread(recorded=frozenset()))], len(SPREAD)
+    found = answer(
+        [Aggregate(each, A) for each in functions],
+        segments,
+        np.ones(count, np.bool_),
+        np.zeros(count, np.bool_),
+        np.array([len(each) for each in SPREAD], np.int64),
+        keys=None,
+        conjuncts=[FIRST],
+        passing=passing_segments([FIRST], segments, (learnt_of_spread([FIRST], 0),)),
+    )
+    assert np.flatnonzero(found.left).tolist() == left
 
 
 Cells = dict[tuple[int, str], tuple[int, int]]
@@ -288,6 +298,16 @@ def some_cells() -> st.SearchStrategy[Cells]:
     places = st.tuples(st.integers(0, 5), st.sampled_from(["x", "y", "z"]))
     edges = st.tuples(st.integers(-9, 9), st.integers(-9, 9))
     return st.dictionaries(places, edges)
+
+
+def test_values_without_a_file_or_a_column_are_none() -> None:
+    """Otherwise a note with them would not be read again."""
+    edges = np.zeros((1, 1), np.int64), np.ones((1, 1), np.int64)
+    no_edges = edges[0][:, :0], edges[1][:, :0]
+    assert PassingValues.of(names([1]), [_named("x")], edges).num_files == 1
+    assert PassingValues.of(names([1]), [], no_edges) == PassingValues()
+    unnamed = pa.array([None], pa.binary(16))
+    assert PassingValues.of(unnamed, [_named("x")], edges) == PassingValues()
 
 
 @given(some_cells(), some_cells(), st.sets(st.integers(0, 5)))

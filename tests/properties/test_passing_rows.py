@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -178,34 +179,60 @@ def test_decision_holds_for_every_row(question: tuple[Files, list[Expr]]) -> Non
                 assert all(of_row(predicate, row) is True for row in file), (file, predicate)
 
 
+def assert_key_ranges_hold(
+    files: Files, predicates: list[Expr], statistics: Sequence[Segment]
+) -> None:
+    """Assert that key ranges hold the key of each row that passes.
+
+    Args:
+        files: The files.
+        predicates: The filter.
+        statistics: What is known of the rows that pass.
+    """
+    ranges = key_ranges(A, predicates, statistics, np.ones(len(files.files), np.bool_))
+    if ranges is None:
+        return
+    for rows in files.files:
+        for key in (each["a"] for each in passing(rows, predicates)):
+            assert key is None or any(
+                (each.lower is None or each.lower <= key)  # type: ignore[operator]
+                and (each.upper is None or key <= each.upper)  # type: ignore[operator]
+                for each in ranges
+            ), (rows, predicates, ranges)
+
+
 @settings(max_examples=400, deadline=None)
 @given(questions())
 def test_key_ranges_hold_the_keys_of_passing_rows(question: tuple[Files, list[Expr]]) -> None:
     files, predicates = question
     segments = [Segment(slice(0, len(files.files)), files)]
-    kept = np.ones(len(files.files), np.bool_)
-    ranges = key_ranges(A, predicates, passing_segments(predicates, segments), kept)
-    if ranges is None:
-        return
-    for file in files.files:
-        for row in passing(file, predicates):
-            key = row["a"]
-            assert key is None or any(
-                (each.lower is None or each.lower <= key)  # type: ignore[operator]
-                and (each.upper is None or key <= each.upper)  # type: ignore[operator]
-                for each in ranges
-            ), (row, predicates, ranges)
+    assert_key_ranges_hold(files, predicates, passing_segments(predicates, segments))
 
 
-@settings(max_examples=500, deadline=None)
-@given(questions(), st.integers(1, 3), st.booleans(), st.booleans(), st.booleans())
-def test_first_rows_are_in_the_chosen_files(
-    question: tuple[Files, list[Expr]], limit: int, descending: bool, nulls_first: bool, only: bool
+def sort_keys() -> st.SearchStrategy[SortKey]:
+    return st.builds(SortKey, st.just(A), st.booleans(), st.booleans(), st.booleans())
+
+
+def assert_first_rows_are_chosen(
+    limit: int,
+    key: SortKey,
+    files: Files,
+    predicates: list[Expr],
+    segments: Sequence[Segment],
+    statistics: Sequence[Segment],
 ) -> None:
-    files, predicates = question
-    segments = [Segment(slice(0, len(files.files)), files)]
-    kept, key = np.ones(len(files.files), np.bool_), SortKey(A, descending, nulls_first, only)
-    of_files = key_of_files(key, predicates, passing_segments(predicates, segments), kept)
+    """Assert that the files that are chosen for ORDER BY a LIMIT n hold the first rows.
+
+    Args:
+        limit: The number of rows.
+        key: The sort key.
+        files: The files.
+        predicates: The filter.
+        segments: What is known of all rows.
+        statistics: What is known of the rows that pass.
+    """
+    kept = np.ones(len(files.files), np.bool_)
+    of_files = key_of_files(key, predicates, statistics, kept)
     if of_files is None:
         return
     matching = matching_files(key, of_files, predicates, segments, kept)
@@ -217,20 +244,31 @@ def test_first_rows_are_in_the_chosen_files(
     def place(row: Row) -> tuple[bool, int]:
         value = row["a"]
         if value is None:
-            return (not nulls_first, 0)
-        return (nulls_first, -value if descending else value)
+            return (not key.nulls_first, 0)
+        return (key.nulls_first, -value if key.descending else value)
 
     chosen = first_files(key, of_files, position, kept)
-    found = [sorted(map(place, passing(rows, predicates))) for rows in files.files]
+    found = [[place(each) for each in passing(rows, predicates)] for rows in files.files]
     of_all = sorted(each for places in found for each in places)
     of_chosen = sorted(
         each for places, one in zip(found, chosen, strict=True) if one for each in places
     )
     assert len(of_all) >= limit
-    assert of_chosen[:limit] == of_all[:limit], (files, predicates)
-    if not only:  # another key may choose any of the rows with equal keys
+    assert of_chosen[:limit] == of_all[:limit], (files, predicates, statistics)
+    if not key.only:  # another key may choose any of the rows with equal keys
         last = of_all[limit - 1]
         assert [p for p in of_chosen if p <= last] == [p for p in of_all if p <= last]
+
+
+@settings(max_examples=500, deadline=None)
+@given(questions(), st.integers(1, 3), sort_keys())
+def test_first_rows_are_in_the_chosen_files(
+    question: tuple[Files, list[Expr]], limit: int, key: SortKey
+) -> None:
+    files, predicates = question
+    segments = [Segment(slice(0, len(files.files)), files)]
+    limited = passing_segments(predicates, segments)
+    assert_first_rows_are_chosen(limit, key, files, predicates, segments, limited)
 
 
 #: The first key of the rows of each file, which pass `first` unless it is negative, and the files
@@ -249,21 +287,35 @@ OTHERS: list[tuple[list[Expr], list[int] | None]] = [
 ]
 
 
-def test_one_row_of_a_file_passes() -> None:
+def spread(**more: Any) -> Files:
+    """Return the files of SPREAD."""
     data = [[row(value > 0, abs(value)) for value in values] for values in SPREAD]
-    files = Files(data, frozenset({("first", "a")}))
-    for others, expected in OTHERS:
-        predicates = [FIRST, *others]
-        segments = [Segment(slice(0, len(data)), files)]
-        kept, key = np.ones(len(data), np.bool_), SortKey(A, False, True, False)
-        of_files = key_of_files(key, predicates, passing_segments(predicates, segments), kept)
-        assert of_files is not None
-        matching, records = np.zeros(len(data), np.bool_), np.array([len(each) for each in data])
-        position = boundary(2, key, of_files, matching, records)
-        found = None
-        if position is not None:
-            found = np.flatnonzero(first_files(key, of_files, position, kept)).tolist()
-        assert found == expected, others
+    return Files(data, **more)
+
+
+def chosen_of_spread(
+    predicates: list[Expr], statistics: Sequence[Segment], descending: bool = False
+) -> list[int] | None:
+    """Return the files of SPREAD that are chosen for ORDER BY a LIMIT 2, given what is known of the
+    rows that pass; None: all of them may be needed.
+    """
+    kept, key = np.ones(len(SPREAD), np.bool_), SortKey(A, descending, not descending, False)
+    of_files = key_of_files(key, predicates, statistics, kept)
+    assert of_files is not None
+    matching, records = np.zeros(len(SPREAD), np.bool_), np.array([len(each) for each in SPREAD])
+    position = boundary(2, key, of_files, matching, records)
+    if position is None:
+        return None
+    found: list[int] = np.flatnonzero(first_files(key, of_files, position, kept)).tolist()
+    return found
+
+
+@pytest.mark.parametrize(("others", "expected"), OTHERS)
+def test_one_row_of_a_file_passes(others: list[Expr], expected: list[int] | None) -> None:
+    predicates = [FIRST, *others]
+    segments = [Segment(slice(0, len(SPREAD)), spread(recorded=frozenset({("first", "a")})))]
+    found = chosen_of_spread(predicates, passing_segments(predicates, segments))
+    assert found == expected
 
 
 def test_row_at_the_near_edge_of_a_later_key_may_not_be_among_the_ties() -> None:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -18,6 +22,7 @@ from tamis.indexing.read.snapshot import FileKeys
 from tamis.remembered import Note, Store, identities_of, settled, store_in
 from tamis.remembered.notes import MAGIC, read_note, write_note
 from tamis.remembered.partial import PartialFiles
+from tamis.remembered.values import PassingValues
 
 TIME = 1_700_000_000_123
 MANY = 1 << 30
@@ -147,6 +152,39 @@ def test_drivers_that_write_at_once_lose_nothing(tmp_path: Path) -> None:
     assert ruled_out(Store(tmp_path), "r", "k", range(50)) == [*range(40)]
 
 
+WRITES = """
+import sys
+from pathlib import Path
+from tests.remembered.test_store import MANY, Store, note
+store, first = Store(Path(sys.argv[1])), int(sys.argv[2])
+for i in range(first, first + int(sys.argv[3])):
+    store.add(note(numbers=range(i, i + 1)), MANY)
+    if i == first:
+        print(flush=True)
+"""
+
+
+def test_driver_that_is_killed_while_it_writes_leaves_whole_notes(tmp_path: Path) -> None:
+    def writer(first: int, count: int) -> subprocess.Popen[bytes]:
+        arguments = [sys.executable, "-c", WRITES, str(tmp_path), str(first), str(count)]
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        return subprocess.Popen(arguments, env=environment, stdout=subprocess.PIPE)
+
+    endless, other = writer(1000, 10**6), writer(0, 20)
+    try:
+        for each in (endless, other):
+            assert each.stdout is not None
+            assert each.stdout.readline()
+    finally:
+        endless.kill()
+    assert other.wait(60) == 0
+    endless.wait(60)
+    for path in tmp_path.glob("*.note"):
+        assert read_note(path.read_bytes()) is not None
+    found = ruled_out(Store(tmp_path), "r", "k", range(1001))
+    assert found == [*range(20), 1000]
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -182,6 +220,18 @@ def with_partial(**parts: bytes) -> Note:
     return note_
 
 
+def with_values(**parts: Any) -> Note:
+    """Return a note about the values of one column in one file, with other parts."""
+    right = {
+        "names": bytes(16),
+        "columns": ((("a",), "long"),),
+        "least": bytes(8),
+        "greatest": bytes(8),
+    }
+    assert read_note(write_note(Note("r", ("k",), (), "t", 0, b"", values=PassingValues(**right))))
+    return Note("r", ("k",), (), "t", 0, b"", values=PassingValues(**right | parts))
+
+
 @pytest.mark.parametrize(
     "wrong",
     [
@@ -196,6 +246,16 @@ def with_partial(**parts: bytes) -> Note:
         with_partial(files=b"\xff\xff\xff\xff"),
         with_partial(starts=bytes(16)),
         with_partial(stops=b""),
+        with_values(names=b"12345"),
+        with_values(names=b""),
+        with_values(names=b"", least=b"", greatest=b""),
+        with_values(names=b"12345", least=b"", greatest=b""),
+        with_values(names=bytes(32)),
+        with_values(columns=()),
+        with_values(columns=((("a",), "long"), (("b",), "long"))),
+        with_values(columns=((("a",), "long"),) * 2, least=bytes(16), greatest=bytes(16)),
+        with_values(least=bytes(7)),
+        with_values(greatest=b""),
     ],
 )
 def test_note_that_says_nothing_or_too_much_is_not_read(wrong: Note) -> None:
