@@ -14,11 +14,14 @@ How a scan can return a part of the rows of a file, and where it is tested:
     one scan twice in a task, retried tasks     SplitProgressSuite, SplitOutcomesSuite
     each kind of reader                         READERS
     a file that changes                         test_changed_file_needs_its_filter_again
+    a file that a query reads twice             test_file_that_is_read_twice
+    other values of the same file               test_values_depend_on_the_calendar_of_the_reader
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -310,6 +313,56 @@ def test_other_settings_need_the_filter(
     assert len(exact(same(statement))) == 1
     spark.conf.set("spark.tamis.remember.enabled", "false")
     assert exact(same(statement)) == []
+
+
+def test_values_depend_on_the_calendar_of_the_reader(
+    spark: SparkSession, tmp_path: Path, learnt: Learnt, same: Same
+) -> None:
+    """With LEGACY rebasing, the first days of the year 900 are in 899, and times of these days move
+    by seconds that depend on the time zone of the JVM. The files do not name either of them.
+    """
+    path = tmp_path / "old"
+    path.mkdir()
+    times = [datetime(900, 1, 1 + day, 12, tzinfo=UTC) for day in range(5)]
+    pq.write_table(
+        pa.table({"day": [time.date() for time in times], "at": times}), path / "0.parquet"
+    )
+    age(str(path))
+    other = spark.newSession()
+    other.conf.set("spark.sql.parquet.datetimeRebaseModeInRead", "LEGACY")
+    other.read.parquet(str(path)).createOrReplaceGlobalTempView("legacy")
+    spark.read.parquet(str(path)).createOrReplaceTempView("corrected")
+    zones = spark._jvm.java.util.TimeZone
+    before = zones.getDefault()
+    try:
+        for zone in ("UTC", "Asia/Kolkata"):
+            zones.setDefault(zones.getTimeZone(zone))
+            for view in ("global_temp.legacy", "corrected"):
+                for predicate in ("date_format(day, 'yyyy') = '0900'", "second(at) = 0"):
+                    same(f"SELECT count(*) FROM {view} WHERE {predicate}")
+                    assert learnt()
+    finally:
+        zones.setDefault(before)
+        spark.catalog.dropGlobalTempView("legacy")
+
+
+@pytest.mark.parametrize("copies", [2, 3])
+def test_file_that_is_read_twice(
+    spark: SparkSession, tmp_path: Path, learnt: Learnt, same: Same, copies: int
+) -> None:
+    path = tmp_path / "log"
+    write_file(path / "0.parquet", 0, lambda i: i < 4 * GROUP)
+    age(str(path))
+    size = (path / "0.parquet").stat().st_size
+    spark.conf.set("spark.sql.files.maxPartitionBytes", str(-(-size // copies)))
+    spark.conf.set("spark.sql.files.openCostInBytes", "0")
+    spark.read.parquet(*[str(path)] * copies).createOrReplaceTempView("log")
+    for limit in (1, GROUP + 1, 3 * GROUP, 4 * GROUP, 5 * GROUP, 8 * GROUP):
+        assert spark.sql(f"SELECT id FROM log WHERE {NEEDLE} LIMIT {limit}").collect()
+        learnt()
+        same(f"SELECT count(*) FROM log WHERE {NEEDLE}")
+    learnt()
+    assert FOUND not in exact(same(f"SELECT id FROM log WHERE {NEEDLE}"))
 
 
 def test_changed_file_needs_its_filter_again(

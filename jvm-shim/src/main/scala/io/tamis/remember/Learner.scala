@@ -9,7 +9,7 @@ import scala.collection.mutable
 
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.connector.read.InputPartition
-import org.apache.spark.sql.execution.datasources.FilePartition
+import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 
 /** Learns from one scan in which of its files and row groups no row, or every row, passes the
   * filter directly above it.
@@ -181,7 +181,7 @@ private object Splits {
           case Some(o) =>
             file.add(o.ended.get(i), o.hit.get(i), o.rows.get(i))
             file.addValues(o.hit.get(i), o.values.get(i))
-            file.addFull(split.length, o.full.get(i), o.rows.isDefinedAt(i))
+            file.addFull(split, o.full.get(i), o.rows.isDefinedAt(i))
         }
       }
     }
@@ -220,7 +220,7 @@ private final class FileOutcome(size: Long) {
   private var areHitsKnown = true
   private var rows: Option[SplitRows] = None
   private var isFull = false
-  private var bytesWithRows = 0L
+  private var bytesWithRows = RowRanges.none
   private var areValuesKnown = true
   private var values: Option[ValueRanges] = None
 
@@ -235,9 +235,12 @@ private final class FileOutcome(size: Long) {
   /** Adds whether all rows of the file passed in a split, and the bytes of a split whose row groups
     * are known.
     */
-  def addFull(length: Long, full: Boolean, hasRows: Boolean): Unit = {
+  def addFull(split: PartitionedFile, full: Boolean, hasRows: Boolean): Unit = {
     isFull ||= full
-    if (hasRows) bytesWithRows += length
+    if (hasRows) {
+      val bytes = RowRanges.of(Seq(split.start -> (split.start + split.length)))
+      bytesWithRows = bytesWithRows or bytes
+    }
   }
 
   /** Adds the values of the rows that passed in a split. */
@@ -258,9 +261,10 @@ private final class FileOutcome(size: Long) {
     if (isFull) Some(WholeFile)
     else
       rows.filterNot(_.full.isEmpty).map { r =>
-        // The splits do not overlap. If together they are as long as the file, the last row group of
-        // one of them is that of the file.
-        if (bytesWithRows == size && r.full == RowRanges.of(Seq(0L -> r.lastRow))) WholeFile
+        // If the splits together are the whole file, the last row group of one of them is that of the
+        // file. Their lengths alone do not show it: a query may read a file twice.
+        val isWhole = bytesWithRows == RowRanges.of(Seq(0L -> size))
+        if (isWhole && r.full == RowRanges.of(Seq(0L -> r.lastRow))) WholeFile
         else SomeRows(r.full)
       }
 

@@ -95,14 +95,11 @@ object LearntFiles {
       if (hasChanged) AnswerMemo.forget(_.remembered.exists(mayKnowMore(request)))
     }
 
-  /** Whether what was learnt may improve an answer so far: it is about scans with all of the
-    * conjuncts, and rows that all pass about those with one of them.
+  /** Whether what was learnt may improve an answer so far: it is about scans with one of the
+    * conjuncts of the filter, as far as all rows pass, and otherwise about scans with all of them.
     */
-  private def mayKnowMore(learnt: LearntRequest)(scan: RememberedKeys): Boolean = {
-    val keys = scan.keys.flatten.toSet
-    scan.reading == learnt.reading &&
-    (learnt.keys.forall(keys) || learnt.passing.keys.exists(keys))
-  }
+  private def mayKnowMore(learnt: LearntRequest)(scan: RememberedKeys): Boolean =
+    scan.reading == learnt.reading && learnt.passing.keys.exists(scan.keys.flatten.toSet)
 
   /** File, least and greatest values. */
   private def values(learnt: Learnt): Seq[(Int, Array[Long], Array[Long])] =

@@ -3,7 +3,7 @@ package io.tamis.remember
 import io.tamis.planning.{PlannedFiles, Question}
 import io.tamis.wire.{Digest, ExpressionWriter}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.Locale
+import java.util.{Locale, TimeZone}
 
 import org.apache.spark.sql.catalyst.expressions.{Attribute, Expression}
 import org.apache.spark.sql.internal.SQLConf
@@ -59,18 +59,25 @@ object PredicateKeys {
   }
 
   /** A digest of the settings that decide which rows a reader returns, and where it finds the file.
+    * A reader takes them from the session of the relation, and code that runs from the active one.
+    * The time zone of the JVM is among them: with LEGACY rebasing, it decides the values of old
+    * timestamps in files that do not name their own.
     */
   def reading(files: PlannedFiles): String = {
-    def isOf(prefixes: Seq[String])(key: String) = prefixes.exists(key.startsWith)
-    val confs = SQLConf.get.getAllConfs.toSeq.filter { case (key, _) => isOf(OfReaders)(key) }
+    val own = ofReaders(files.relation.sparkSession.sessionState.conf)
+    val active = ofReaders(SQLConf.get)
+    val other = if (own == active) Nil else active.map { case (k, v) => s"active $k" -> v }
     val options = files.relation.options.toSeq.filterNot { case (key, _) =>
       NotOfReaders(key.toLowerCase(Locale.ROOT))
     }
-    val all = (confs ++ options.map { case (k, v) => s"option $k" -> v }).filterNot { case (k, _) =>
-      isSecret(k)
-    }
+    val named = options.map { case (k, v) => s"option $k" -> v }
+    val all = (own ++ other ++ named).filterNot { case (k, _) => isSecret(k) } :+
+      ("java time zone" -> TimeZone.getDefault.getID)
     Digest.sha256(all.sorted.mkString("\n").getBytes(UTF_8), 16)
   }
+
+  private def ofReaders(conf: SQLConf): Seq[(String, String)] =
+    conf.getAllConfs.toSeq.filter { case (key, _) => OfReaders.exists(key.startsWith) }.sorted
 
   /** Keys begin with these. Those of file systems are among them, because the same URI may name
     * another file under another endpoint.

@@ -2,8 +2,8 @@ package io.tamis.remember
 
 import scala.collection.mutable
 
-/** Rows of a file, numbered from 0 in the order of the file: half-open ranges in ascending order
-  * that do not touch each other.
+/** Rows of a file, numbered from 0 in the order of the file, or bytes: half-open ranges in
+  * ascending order that do not touch each other.
   *
   * @param edges
   *   start and stop of each range

@@ -1,6 +1,8 @@
 package io.tamis.remember
 
 import io.tamis.PlanSuite
+import java.util.TimeZone
+
 import org.apache.spark.sql.execution.SparkPlan
 
 class LearnFromFiltersSuite extends PlanSuite {
@@ -51,6 +53,16 @@ class LearnFromFiltersSuite extends PlanSuite {
       keys(s"SELECT * FROM t WHERE exists(split(s, '1'), e -> e = '$x')")
     assertEquals(lambda("a"), lambda("a"))
     assertNotEquals(lambda("a"), lambda("b"))
+  }
+
+  test("the time zone of the JVM is part of how files are read") {
+    def reading = learners("SELECT * FROM t WHERE s LIKE '%x%'").map(_.predicates.reading)
+    val (own, before) = (TimeZone.getDefault, reading)
+    assert(before.nonEmpty)
+    TimeZone.setDefault(TimeZone.getTimeZone("Asia/Kolkata"))
+    try assertNotEquals(reading, before)
+    finally TimeZone.setDefault(own)
+    assertEquals(reading, before)
   }
 
   test("two plans that learn have the same canonical form, so that exchanges are reused") {

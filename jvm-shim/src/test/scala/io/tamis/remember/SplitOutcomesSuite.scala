@@ -27,7 +27,10 @@ class SplitOutcomesSuite extends munit.FunSuite {
     SplitOutcome(isEnded = true, isHit, isFull, rows)
   private def rows(ranges: (Long, Long)*) = RowRanges.of(ranges)
 
-  private def everything(outcomes: Seq[(Int, Int, SplitOutcome)]): Map[String, FoundInFile] = {
+  private def everything(
+      outcomes: Seq[(Int, Int, SplitOutcome)],
+      partitions: Seq[FilePartition] = partitions
+  ): Map[String, FoundInFile] = {
     val all = new SplitOutcomes
     outcomes.foreach { case (p, i, outcome) =>
       all.add(p -> PartitionOutcome.of(Seq(i -> outcome)))
@@ -153,6 +156,16 @@ class SplitOutcomesSuite extends munit.FunSuite {
       full((0, 0, first), (1, 0, unknown)),
       Map[String, PartOfFile]("a" -> SomeRows(rows(0L -> 10L)))
     )
+  }
+
+  test("a file that is read twice is full only if each of its parts is") {
+    val halves = Seq(split("a", 0, 10), split("a", 10, 10))
+    val twice = (halves ++ halves).zipWithIndex.map { case (half, i) => partition(i, half) }
+    val (first, second) = (passed(rows(0L -> 10L), 10), passed(rows(10L -> 30L), 30))
+    val both = everything(Seq((0, 0, first), (2, 0, first)), twice)
+    assertEquals(both("a").full, Some(SomeRows(rows(0L -> 10L))))
+    val all = everything(Seq((0, 0, first), (2, 0, first), (3, 0, second)), twice)
+    assertEquals(all("a").full, Some(WholeFile))
   }
 
   test("a file with a row group that is not full has other row groups that are") {
