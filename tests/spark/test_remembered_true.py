@@ -323,7 +323,7 @@ def test_values_depend_on_the_calendar_of_the_reader(
     """
     path = tmp_path / "old"
     path.mkdir()
-    times = [datetime(900, 1, 1 + day, 12, tzinfo=UTC) for day in range(5)]
+    times = [datetime(900, 1, 1 + day, 12, tzinfo=UTC) for day in range(4)]
     pq.write_table(
         pa.table({"day": [time.date() for time in times], "at": times}), path / "0.parquet"
     )
@@ -340,7 +340,8 @@ def test_values_depend_on_the_calendar_of_the_reader(
             for view in ("global_temp.legacy", "corrected"):
                 for predicate in ("date_format(day, 'yyyy') = '0900'", "second(at) = 0"):
                     same(f"SELECT count(*) FROM {view} WHERE {predicate}")
-                    assert learnt()
+                    learnt()
+        assert len({tuple(note.predicates) for note in learnt()}) == 2
     finally:
         zones.setDefault(before)
         spark.catalog.dropGlobalTempView("legacy")
