@@ -17,7 +17,7 @@ COLUMNS = "(id BIGINT, k INT, s STRING, d DATE)"
 
 
 def test_each_answer_is_that_of_a_version(formats: Statements) -> None:
-    tally = formats.function("tests.formats.concurrent_commits:run", seed=1, count=40, seconds=30)
+    tally = formats.function("tests.formats.concurrent_commits:run", seed=1, count=24, seconds=20)
     assert tally["differences"] == []
     # A comparison without rows, commits or pruning proves nothing.
     assert tally["rows"] > 0

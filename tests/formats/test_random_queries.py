@@ -19,9 +19,9 @@ def test_random_queries_return_the_same_rows(formats: Statements, tmp_path: Path
         "tests.differential.queries:run",
         folder=str(tmp_path),
         seed=1,
-        count=40,
+        count=24,
         with_formats=True,
     )
     assert tally["differences"] == []
-    assert tally["queries"] >= 40
+    assert tally["queries"] >= 24
     assert 0 < tally["files_kept"] < tally["files_total"]
