@@ -133,6 +133,7 @@ def confs_of_small_queries(directory: Path) -> dict[str, str]:
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.cache.maxEntries": "3000",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",  # compiling takes longer than a few rows
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.shuffle.partitions": "1",
