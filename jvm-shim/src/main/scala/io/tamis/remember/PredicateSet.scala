@@ -59,25 +59,22 @@ object PredicateKeys {
   }
 
   /** A digest of the settings that decide which rows a reader returns, and where it finds the file.
-    * A reader takes them from the session of the relation, and code that runs from the active one.
-    * The time zone of the JVM is among them: with LEGACY rebasing, it decides the values of old
-    * timestamps in files that do not name their own.
+    * The session of the relation has the same ones (Eligibility.isReadAlike). The time zone of the
+    * JVM is among them: with LEGACY rebasing, it decides the values of old timestamps in files that
+    * do not name their own.
     */
   def reading(files: PlannedFiles): String = {
-    val own = ofReaders(files.relation.sparkSession.sessionState.conf)
-    val active = ofReaders(SQLConf.get)
-    val other = if (own == active) Nil else active.map { case (k, v) => s"active $k" -> v }
+    val confs = SQLConf.get.getAllConfs.toSeq.filter { case (key, _) =>
+      OfReaders.exists(key.startsWith)
+    }
     val options = files.relation.options.toSeq.filterNot { case (key, _) =>
       NotOfReaders(key.toLowerCase(Locale.ROOT))
     }
     val named = options.map { case (k, v) => s"option $k" -> v }
-    val all = (own ++ other ++ named).filterNot { case (k, _) => isSecret(k) } :+
+    val all = (confs ++ named).filterNot { case (k, _) => isSecret(k) } :+
       ("java time zone" -> TimeZone.getDefault.getID)
     Digest.sha256(all.sorted.mkString("\n").getBytes(UTF_8), 16)
   }
-
-  private def ofReaders(conf: SQLConf): Seq[(String, String)] =
-    conf.getAllConfs.toSeq.filter { case (key, _) => OfReaders.exists(key.startsWith) }.sorted
 
   /** Keys begin with these. Those of file systems are among them, because the same URI may name
     * another file under another endpoint.

@@ -84,7 +84,9 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
   private def types(columns: Seq[Attribute]): Seq[String] =
     columns.map(a => ExpressionWriter.typeName(a.dataType))
 
-  /** Shows, when the query runs, which rows it needs; None: there are no samples. */
+  /** Finds the values that bound the rows of the result, when the query runs; None: there are no
+    * samples.
+    */
   def boundary(listing: Listing, samples: Seq[FileSelection]): Option[SampledBoundary] =
     Option.when(samples.nonEmpty) {
       val text = s"(among the first $rows by $orderText, known from a sample)"
