@@ -27,6 +27,7 @@ __all__ = [
     "merge_streamed",
     "planned",
     "planned_earlier",
+    "planned_frame",
     "run_guarded",
     "streamed",
     "streamed_keys",
@@ -75,21 +76,25 @@ def planned_earlier(
 
 def planned(spark: SparkSession, queries: list[str]) -> str:
     """Plan queries. Return, for each, the number of jobs of its planning and of files that it keeps."""
-    context, shim = spark.sparkContext, _jvm(spark).io.tamis.Tamis
-    tracker = context.statusTracker()
     found = []
+    for query in queries:
+        frame, jobs = planned_frame(spark, query)
+        scans = json.loads(_jvm(spark).io.tamis.Tamis.scans(frame._jdf))
+        found.append((jobs, sum(scan["files_kept"] for scan in scans)))
+    return json.dumps(found)
+
+
+def planned_frame(spark: SparkSession, query: str) -> tuple[DataFrame, int]:
+    """Plan a query. Return it, and the number of jobs that Spark ran to plan it."""
+    context = spark.sparkContext
+    group = str(uuid4())  # Spark forgets the jobs of an old group
+    context.setJobGroup(group, query)
     try:
-        for query in queries:
-            group = str(uuid4())  # Spark forgets the jobs of an old group
-            context.setJobGroup(group, query)
-            frame = spark.sql(query)
-            frame._jdf.queryExecution().executedPlan()
-            jobs = len(tracker.getJobIdsForGroup(group))
-            kept = sum(scan["files_kept"] for scan in json.loads(shim.scans(frame._jdf)))
-            found.append((jobs, kept))
+        frame = spark.sql(query)
+        frame._jdf.queryExecution().executedPlan()
+        return frame, len(context.statusTracker().getJobIdsForGroup(group))
     finally:
         context._jsc.clearJobGroup()
-    return json.dumps(found)
 
 
 def has_text(spark: SparkSession) -> str:

@@ -17,9 +17,10 @@ from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
-from uuid import uuid4
 
 from pyspark.sql import SparkSession
+
+from tests.formats.in_session import planned_frame
 
 __all__ = ["run"]
 
@@ -307,19 +308,11 @@ def _answer(
     """Return the files that a query opens, its rows, and the jobs of its planning."""
     for key, value in confs.items():
         spark.conf.set(key, value)
-    context = spark.sparkContext
-    tracker = context.statusTracker()
-    group = str(uuid4())  # Spark forgets the jobs of an old group
-    context.setJobGroup(group, where)
     try:
-        frame = spark.sql(f"SELECT id FROM {name} WHERE {where}")
-        frame._jdf.queryExecution().executedPlan()
-        jobs = len(tracker.getJobIdsForGroup(group))
-        context._jsc.clearJobGroup()
+        frame, jobs = planned_frame(spark, f"SELECT id FROM {name} WHERE {where}")
         files = {file.replace("file:///", "file:/") for file in frame.inputFiles()}
         return files, sorted(row.id for row in frame.collect()), jobs
     finally:
-        context._jsc.clearJobGroup()
         for key in confs:
             spark.conf.unset(key)
 
