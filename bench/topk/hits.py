@@ -29,7 +29,8 @@ def make(spark: SparkSession, path: Path, rows: int = ROWS, files: int = FILES) 
     named = [
         "xxhash64(id) AS WatchID",
         "1 AS JavaEnable",
-        "concat('page ', pmod(hash(id, 1), 5000), ' of the site') AS Title",
+        "concat(IF(pmod(hash(id, 10), 6000) = 0, 'Google ', 'page '), pmod(hash(id, 1), 5000),"
+        " ' of the site') AS Title",
         f"TIMESTAMP '2013-07-01 00:00:00' + make_dt_interval(0, 0, 0, {second}) AS EventTime",
         f"CAST(TIMESTAMP '2013-07-01 00:00:00' + make_dt_interval(0, 0, 0, {second}) AS DATE) "
         "AS EventDate",
