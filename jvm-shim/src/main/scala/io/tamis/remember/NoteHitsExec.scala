@@ -3,12 +3,11 @@ package io.tamis.remember
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeSet, SortOrder}
-import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode}
+import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, ExprCode, FalseLiteral}
 import org.apache.spark.sql.catalyst.plans.physical.Partitioning
 import org.apache.spark.sql.execution.{CodegenSupport, SparkPlan, UnaryExecNode}
 
-/** Passes on the rows of a filter, counts them, and notes some of their values. In generated code,
-  * this adds one to a field for each row, and compares the values of a few rows of each row group.
+/** Passes on the rows of a filter, counts them, and notes some of their values.
   *
   * @param columns
   *   those of the learner
@@ -23,9 +22,7 @@ final case class NoteHitsExec(child: SparkPlan, learner: Learner, columns: Seq[A
   override def outputPartitioning: Partitioning = child.outputPartitioning
   override def outputOrdering: Seq[SortOrder] = child.outputOrdering
 
-  /** These are read for every row, once, and the others where they are needed. Code that reads them
-    * a second time, for the few rows whose values are noted, would cost more.
-    */
+  /** These are read for every row, once, and the others where they are needed. */
   override def usedInputs: AttributeSet = AttributeSet(columns)
 
   private def places: Seq[Int] = columns.map(c => child.output.indexWhere(_.exprId == c.exprId))
@@ -35,13 +32,14 @@ final case class NoteHitsExec(child: SparkPlan, learner: Learner, columns: Seq[A
 
   override protected def doExecute(): RDD[InternalRow] = {
     val noting = learner
-    val noted = places.zip(columns.map(_.dataType)).zipWithIndex.toArray
+    val noted = places.zip(columns.map(_.dataType)).toArray
     child.execute().mapPartitions { rows =>
       val hits = noting.observed()
       rows.map { row =>
-        if (hits.note()) noted.foreach { case ((ordinal, t), column) =>
-          if (!row.isNullAt(ordinal)) hits.saw(column, PassingValues.read(row, ordinal, t))
-        }
+        hits.note(
+          column => row.isNullAt(noted(column)._1),
+          column => PassingValues.read(row, noted(column)._1, noted(column)._2)
+        )
         row
       }
     }
@@ -53,19 +51,26 @@ final case class NoteHitsExec(child: SparkPlan, learner: Learner, columns: Seq[A
 
   override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
     val source = ctx.addReferenceObj("learner", learner)
-    // a field that is set before the first row
-    val hits = ctx.addMutableState(
-      classOf[TaskHits].getName,
-      "hits",
-      field => s"$field = $source.observed();",
-      forceInline = true
-    )
-    val values = places.zip(columns).zipWithIndex.map { case ((place, attribute), column) =>
-      PassingValues.code(hits, column, attribute, input(place))
+    // fields that are set before the first row, in this order
+    def field(t: String, name: String, value: String) =
+      ctx.addMutableState(t, name, it => s"$it = $value;", forceInline = true)
+    val hits = field(classOf[TaskHits].getName, "hits", s"$source.observed()")
+    val passed = field("long[]", "passed", s"$hits.passed()")
+    val place = ctx.freshName("place")
+    val noted = places.zip(columns).zipWithIndex.flatMap { case ((ordinal, attribute), column) =>
+      val found = input(ordinal)
+      val values = field("long[]", "values", s"$hits.values()[$column]")
+      val number = s"$values[$place] = ${PassingValues.code(attribute, found)};"
+      if (found.isNull == FalseLiteral) Seq(number)
+      else {
+        val nulls = field("boolean[]", "nulls", s"$hits.nulls()[$column]")
+        Seq(number, s"$nulls[$place] = ${found.isNull};")
+      }
     }
-    val noted =
-      if (values.isEmpty) s"$hits.note();" else s"if ($hits.note()) {\n${values.mkString("\n")}\n}"
-    s"$noted\n${consume(ctx, input)}"
+    val counted =
+      if (noted.isEmpty) s"$passed[0]++;"
+      else s"int $place = (int) ($passed[0]++ & ${TaskHits.LastPlace});"
+    s"$counted\n${noted.mkString("\n")}\n${consume(ctx, input)}"
   }
 
   override protected def withNewChildInternal(newChild: SparkPlan): NoteHitsExec =

@@ -37,13 +37,10 @@ private[remember] object PassingValues {
     case _                                             => false
   }
 
-  /** The code that shows the value of a column, which has been read, to the hits. */
-  def code(hits: String, place: Int, column: Attribute, value: ExprCode): String = {
-    val number = column.dataType match {
-      case _: DecimalType => s"${value.value}.toUnscaledLong()"
-      case _              => s"(long) ${value.value}"
-    }
-    s"if (!${value.isNull}) { $hits.saw($place, $number); }"
+  /** The code that converts the value of a column, which has been read. */
+  def code(column: Attribute, value: ExprCode): String = column.dataType match {
+    case _: DecimalType => s"${value.isNull} ? 0L : ${value.value}.toUnscaledLong()"
+    case _              => s"(long) ${value.value}"
   }
 
   /** The same for a row whose value at this ordinal is not NULL. */

@@ -87,7 +87,7 @@ private[remember] final class SplitProgress(
     }
 
   private def addValues(): Unit = {
-    val some = hits.values
+    val some = hits.ranges
     areValuesKnown &&= some.isDefined
     values = (values ++ some).reduceOption(_ or _)
   }

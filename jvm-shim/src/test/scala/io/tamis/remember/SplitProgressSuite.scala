@@ -30,7 +30,7 @@ class SplitProgressSuite extends munit.FunSuite {
     def batch(group: Int, rows: Int): this.type = {
       reader.current = group
       progress.loaded(reader)
-      (0 until rows).foreach(_ => hits.note())
+      (0 until rows).foreach(_ => hits.note(_ => true, _ => 0))
       this
     }
   }
@@ -38,9 +38,7 @@ class SplitProgressSuite extends munit.FunSuite {
   /** Loads a batch of a row group. Its rows with these values pass. */
   private def values(read: Read, group: Int, values: Long*): Unit = {
     read.batch(group, rows = 0)
-    values.foreach { value =>
-      if (read.hits.note()) read.hits.saw(0, value)
-    }
+    values.foreach(value => read.hits.note(_ => false, _ => value))
   }
   private def range(least: Long, greatest: Long) =
     Some(new ValueRanges(Array(least), Array(greatest)))

@@ -11,16 +11,15 @@ class TaskHitsSuite extends munit.FunSuite {
   test("a row that passes belongs to the file that is read") {
     val hits = observed()
     assert(hits.start())
-    hits.note()
-    hits.note()
+    seen(hits)
+    seen(hits)
     assertEquals(hits.end(), Some(2L))
     assert(hits.start())
     assertEquals(hits.end(), Some(0L))
   }
 
-  private def seen(hits: TaskHits, values: Long*): Unit = {
-    if (hits.note()) values.zipWithIndex.foreach { case (value, i) => hits.saw(i, value) }
-  }
+  /** Notes a row with these values, and then NULL. */
+  private def seen(hits: TaskHits, values: Long*): Unit = hits.note(_ >= values.size, values(_))
 
   test("the least and the greatest values are those of the rows since the start") {
     val hits = new TaskHits(2)
@@ -28,23 +27,23 @@ class TaskHitsSuite extends munit.FunSuite {
     seen(hits, 3, Long.MinValue)
     seen(hits, -1, Long.MaxValue)
     assertEquals(
-      hits.values,
+      hits.ranges,
       Some(new ValueRanges(Array(-1, Long.MinValue), Array(3, Long.MaxValue)))
     )
     hits.start()
     seen(hits, 7) // and NULL
     val noValue = new ValueRanges(Array(7, Long.MaxValue), Array(7, Long.MinValue))
-    assertEquals(hits.values, Some(noValue))
-    assertEquals(new TaskHits(0).values, None)
+    assertEquals(hits.ranges, Some(noValue))
+    assertEquals(new TaskHits(0).ranges, None)
   }
 
   test("the values of many rows are not known") {
     val hits = new TaskHits(1)
     hits.start()
     (1 to TaskHits.MostValues).foreach(i => seen(hits, i.toLong))
-    assertEquals(hits.values, Some(new ValueRanges(Array(1), Array(TaskHits.MostValues.toLong))))
-    assert(!hits.note())
-    assertEquals(hits.values, None)
+    assertEquals(hits.ranges, Some(new ValueRanges(Array(1), Array(TaskHits.MostValues.toLong))))
+    seen(hits, 0)
+    assertEquals(hits.ranges, None)
   }
 
   test("without the node above the filter nothing is certain") {
