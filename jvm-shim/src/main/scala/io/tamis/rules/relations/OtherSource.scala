@@ -67,8 +67,10 @@ object OtherSource {
     */
   private val Exact = Kind(comparesAsSpark = true, _ => true)
 
-  /** ORC's timestamps are local times, and its reader interprets them in its own time zone. */
-  private val Orc = Kind(comparesAsSpark = false, _ => true)
+  /** ORC's timestamps are local times, and its reader interprets them in its own time zone. Hudi
+    * keeps its statistics of columns in other types and units.
+    */
+  private val Converted = Kind(comparesAsSpark = false, _ => true)
 
   /** JSON is not among them. If a record has a key twice, the last value counts, but the parser
     * applies a pushed filter to the first one, and drops the record {"a":1,"a":2} for `a = 2`.
@@ -76,12 +78,15 @@ object OtherSource {
   private val Kinds: Map[String, Kind] = Map(
     "ParquetFileFormat" -> Exact,
     "ParquetTable" -> Exact,
-    "OrcFileFormat" -> Orc,
-    "OrcTable" -> Orc,
+    "OrcFileFormat" -> Converted,
+    "OrcTable" -> Converted,
     "CSVFileFormat" -> Exact,
     "CSVTable" -> Exact,
     "AvroFileFormat" -> Exact,
-    "AvroTable" -> Exact
+    "AvroTable" -> Exact,
+    // Hudi 1.0 and 1.1, whose formats are in a package of Spark
+    "HoodieFileGroupReaderBasedParquetFileFormat" -> Converted,
+    "HoodieFileGroupReaderBasedFileFormat" -> Converted
   )
 
   private def ofClass(c: Class[_]): Option[Kind] = {

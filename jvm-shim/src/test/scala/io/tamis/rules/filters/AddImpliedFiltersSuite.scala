@@ -2,8 +2,11 @@ package io.tamis.rules.filters
 
 import io.tamis.PlanSuite
 import io.tamis.bridge.StubAnswer
+import io.tamis.rules.relations.{Eligibility, FileRelation}
 import io.tamis.wire.ExpressionWriter
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LocalRelation, LogicalPlan, Union}
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.parquet.HoodieFileGroupReaderBasedFileFormat
 
 class AddImpliedFiltersSuite extends PlanSuite {
 
@@ -54,6 +57,18 @@ class AddImpliedFiltersSuite extends PlanSuite {
     assertEquals(of("orc"), Seq("(k >= 2L)", "(k <= 6L)"))
     assertEquals(of("csv"), Seq("(k >= 3L)", "(k <= 5L)"))
     assertEquals(of("json"), Nil)
+  }
+
+  test("a Hudi table gets the range with a margin, and is left to Spark otherwise") {
+    answer(implied("k", 3, 5))
+    val format = new HoodieFileGroupReaderBasedFileFormat
+    val plan = optimized("SELECT * FROM t WHERE k % 29 = 4")
+    val (condition, relation) = plan.collectFirst { case Filter(c, r @ FileRelation(_, files)) =>
+      c -> r.asInstanceOf[LogicalRelation].copy(relation = files.copy(fileFormat = format)(spark))
+    }.get
+    assertEquals(added(Filter(condition, relation)), Seq("(k >= 2L)", "(k <= 6L)"))
+    val reasons = Eligibility.refusal(relation) ++ Eligibility.swapRefusal(relation)
+    assertEquals(reasons.map(_.code).toSeq, Seq("NOT_PARQUET", "UNSUPPORTED_FORMAT"))
   }
 
   test("a reader that raises errors for malformed records sees every record") {
