@@ -87,26 +87,25 @@ def loses_within(lower: Value, upper: Value, data_type: DataType, upper_open: bo
     (False, True)
     """
     if data_type.is_decimal:
-        return any(_is_cut(lower, upper, data_type, 1 << bits) for bits in (31, 63))
+        return any(_is_long(each, data_type) for each in (lower, upper))
     losses = {_loss(lower, data_type), _loss(upper, data_type)} - {None}
     if not upper_open or _loss(upper, data_type) is not ReaderLoss.SUBMILLISECOND:
         losses -= {ReaderLoss.SUBMILLISECOND}
     return bool(losses)
 
 
-def _is_cut(lower: Value, upper: Value, data_type: DataType, limit: int) -> bool:
-    """Return whether an interval of decimals has a bound beyond the limit and values within it.
+def _is_long(bound: Value, data_type: DataType) -> bool:
+    """Return whether a bound of decimals has more than 32 bits.
 
-    The limit is that of the unscaled values that a file can hold. For such a file the reader
-    truncates the bound to garbage and loses the file's values that lie in the interval. An interval
-    that lies entirely beyond the limit contains no values of such a file.
+    A file may declare fewer digits than the table. If it holds numbers of 32 bits, the reader
+    truncates a longer bound to garbage and loses values. If it holds arrays of bytes, as many
+    writers other than Spark store decimals, the reader fails for a bound that does not fit them,
+    even if the interval has no value of the file. So longer bounds are not pushed. Arrays of less
+    than four bytes, for at most six digits, are not considered.
     """
-    scale = data_type.scale or 0
-    low = lower.scaleb(scale) if isinstance(lower, Decimal) else None
-    high = upper.scaleb(scale) if isinstance(upper, Decimal) else None
-    if (low is not None and low >= limit) or (high is not None and high < -limit):
+    if not isinstance(bound, Decimal):
         return False
-    return (low is not None and low < -limit) or (high is not None and high >= limit)
+    return not -(1 << 31) <= bound.scaleb(data_type.scale or 0) < 1 << 31
 
 
 def loss_reason(expr: Expr, loss: ReaderLoss) -> Reason:
