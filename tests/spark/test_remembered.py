@@ -226,6 +226,32 @@ def test_changed_files_are_read_again(
     assert kept(same(sql_of(log, NEEDLE))) == [3]
 
 
+def test_file_that_is_replaced_for_a_while(
+    spark: SparkSession, log: str, learnt: Learnt, same: Callable[[str], DataFrame]
+) -> None:
+    """A frame reads whatever lies at its paths by the time it runs."""
+    for checksum in Path(log).glob(".*.crc"):
+        checksum.unlink()
+    with_needle, other, aside = (
+        *(sorted(Path(log).glob("*.parquet"))[i] for i in (2, 3)),
+        Path(log) / "_aside",
+    )
+
+    def swap() -> None:
+        for source, target in ((with_needle, aside), (other, with_needle), (aside, other)):
+            source.rename(target)
+
+    frame = spark.sql(sql_of(log, NEEDLE))
+    frame._jdf.queryExecution().executedPlan()
+    swap()
+    frame.collect()
+    (note,) = learnt()
+    assert note.files == FILES - 3  # only those that stayed
+    swap()
+    spark.catalog.refreshByPath(log)
+    assert same(sql_of(log, NEEDLE)).count() == 2
+
+
 def test_joins_topk_and_aggregates_profit(
     spark: SparkSession, log: str, learnt: Learnt, same: Callable[[str], DataFrame]
 ) -> None:
@@ -236,6 +262,58 @@ def test_joins_topk_and_aggregates_profit(
     assert kept(same(f"SELECT * FROM log WHERE {NEEDLE} ORDER BY id DESC LIMIT 1")) == [2]
     joined = same(f"SELECT * FROM log a JOIN log b ON a.id = b.id WHERE a.{NEEDLE}")
     assert 2 in kept(joined)
+
+
+@pytest.mark.parametrize("codegen", ["true", "false"])
+@pytest.mark.parametrize(
+    ("conf", "planned", "other", "predicate"),
+    [
+        (  # where the code of a plan is made, it takes up this setting
+            "spark.sql.legacy.timeParserPolicy",
+            "CORRECTED",
+            "LEGACY",
+            "to_date(concat('2024-1-', id % 9 + 1), 'yyyy-MM-dd') IS NOT NULL",
+        ),
+        (  # and tasks read this one
+            "spark.sql.jsonGenerator.ignoreNullFields",
+            "true",
+            "false",
+            "to_json(struct(nullif(code, code) AS x, id)) LIKE '%null%'",
+        ),
+    ],
+)
+def test_frame_that_runs_under_other_settings_teaches_nothing(
+    spark: SparkSession,
+    log: str,
+    learnt: Learnt,
+    same: Callable[[str], DataFrame],
+    conf: str,
+    planned: str,
+    other: str,
+    predicate: str,
+    codegen: str,
+) -> None:
+    """Its keys are those of the settings for which it was planned."""
+    spark.conf.set("spark.sql.codegen.wholeStage", codegen)
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    statement = sql_of(log, predicate)
+    spark.conf.set(conf, planned)
+    early, later = spark.sql(statement), spark.sql(statement)
+    for frame in (early, later):
+        frame._jdf.queryExecution().executedPlan()
+    spark.conf.set(conf, other)
+    early.collect()
+    spark.conf.set(conf, planned)
+    early.collect()  # with code that was made under the other setting
+    assert learnt() == []
+    later.collect()
+    spark.conf.set(conf, other)
+    later.collect()
+    assert {note.passing_files for note in learnt()} == {0}
+    for value in (planned, other) * 2:
+        spark.conf.set(conf, value)
+        same(statement)
+        learnt()
 
 
 @pytest.mark.parametrize("adaptive", ["true", "false"])

@@ -7,7 +7,7 @@ import java.nio.file.attribute.BasicFileAttributes
 
 import scala.util.Try
 
-import org.apache.spark.sql.execution.datasources.HadoopFsRelation
+import org.apache.spark.sql.execution.datasources.{HadoopFsRelation, PartitionedFile}
 
 /** Checks whether files are still as Spark listed them, where that is cheap: up to a thousand files
   * on a local disk, a few microseconds each. A mounted file system may be slow, so a check stops
@@ -28,6 +28,18 @@ object StaleFileCheck {
   def in(listing: Listing, relation: HadoopFsRelation): Listing =
     if (listing.size == 0 || listing.size > MostFiles || !isLocal(relation)) listing
     else listing.watch.current(relation)
+
+  /** Whether a local file is still as it was listed for this split; true for other files. */
+  def isAsListed(split: PartitionedFile): Boolean = {
+    val uri = split.toPath.toUri
+    uri.getScheme != "file" ||
+    isSame(Try(new File(uri.getPath).toPath), split.fileSize, split.modificationTime)
+  }
+
+  private def isSame(path: Try[Path], size: Long, time: Long): Boolean = {
+    val now = path.flatMap(p => Try(Files.readAttributes(p, classOf[BasicFileAttributes])))
+    now.toOption.exists(n => n.size == size && n.lastModifiedTime.toMillis == time)
+  }
 
   private def isLocal(relation: HadoopFsRelation): Boolean =
     relation.location.rootPaths.forall(p => Option(p.toUri.getScheme).forall(_ == "file")) && {
@@ -67,10 +79,7 @@ object StaleFileCheck {
 
     private def isOther(i: Int): Boolean = {
       val file = listed.files(i)
-      val now = paths(i).flatMap(p => Try(Files.readAttributes(p, classOf[BasicFileAttributes])))
-      !now.toOption.exists(n =>
-        n.size == file.getLen && n.lastModifiedTime.toMillis == file.getModificationTime
-      )
+      !isSame(paths(i), file.getLen, file.getModificationTime)
     }
 
     private def say(relation: HadoopFsRelation, count: Int): Unit = {

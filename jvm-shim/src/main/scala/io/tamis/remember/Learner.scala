@@ -1,6 +1,7 @@
 package io.tamis.remember
 
 import com.fasterxml.jackson.databind.node.ObjectNode
+import io.tamis.listing.StaleFileCheck
 import io.tamis.planning.{Decision, PlannedFiles}
 import java.util.BitSet
 import java.util.concurrent.atomic.AtomicLong
@@ -10,6 +11,7 @@ import scala.collection.mutable
 import org.apache.spark.SparkContext
 import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
+import org.apache.spark.sql.internal.SQLConf
 
 /** Learns from one scan in which of its files and row groups no row, or every row, passes the
   * filter directly above it.
@@ -26,6 +28,8 @@ import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFil
   *   the tasks of the scan, on the driver only: planned once, because outcomes have their numbers
   * @param columns
   *   the documents of the columns whose values are noted, on the driver only
+  * @param settings
+  *   for which the plan was made, see [[PredicateKeys.ofTasks]]
   */
 final class Learner private (
     id: Long,
@@ -35,7 +39,8 @@ final class Learner private (
     @transient val predicates: PredicateSet,
     @transient val filtered: PredicateSet,
     @transient private[tamis] val partitions: Seq[FilePartition],
-    @transient private[remember] val columns: Seq[ObjectNode]
+    @transient private[remember] val columns: Seq[ObjectNode],
+    settings: Map[String, String]
 ) extends Serializable {
   private val numColumns = columns.size
 
@@ -43,7 +48,27 @@ final class Learner private (
   @transient val started: Long = System.currentTimeMillis()
   @transient private var reported = Learnt.nothing
 
+  private val mayChange = !files.isOfFormat
+  @volatile private var isCodeAsPlanned = true
+
+  /** Called on the driver where the code of the plan is made: it may keep settings of that time. */
+  private[remember] def whenCoded(): Learner = {
+    isCodeAsPlanned &&= hasSettings
+    this
+  }
+
+  private def hasSettings: Boolean = PredicateKeys.ofTasks(SQLConf.get) == settings
+
   // ---- in tasks ----
+
+  /** Whether this task runs under the settings for which the plan was made. */
+  private[remember] def isAsPlanned: Boolean = isCodeAsPlanned && hasSettings
+
+  /** Whether a file is still the one that was listed, where that is cheap. It may have been
+    * replaced since, and may come back. Table formats never change a file.
+    */
+  private[remember] def isAsListed(split: PartitionedFile): Boolean =
+    !mayChange || StaleFileCheck.isAsListed(split)
 
   private[remember] def hits(): TaskHits = TaskHits.of(id, numColumns)
 
@@ -150,7 +175,8 @@ object Learner {
     val outcomes = new SplitOutcomes
     context.register(outcomes)
     val id = ids.incrementAndGet()
-    new Learner(id, outcomes, files, decision, predicates, filtered, partitions, columns)
+    val settings = PredicateKeys.ofTasks(SQLConf.get)
+    new Learner(id, outcomes, files, decision, predicates, filtered, partitions, columns, settings)
   }
 }
 

@@ -31,7 +31,7 @@ final case class NoteHitsExec(child: SparkPlan, learner: Learner, columns: Seq[A
   override protected def doCanonicalize(): SparkPlan = child.canonicalized
 
   override protected def doExecute(): RDD[InternalRow] = {
-    val noting = learner
+    val noting = learner.whenCoded()
     val noted = places.zip(columns.map(_.dataType)).toArray
     child.execute().mapPartitions { rows =>
       val hits = noting.observed()
@@ -50,7 +50,7 @@ final case class NoteHitsExec(child: SparkPlan, learner: Learner, columns: Seq[A
   override protected def doProduce(ctx: CodegenContext): String = below.produce(ctx, this)
 
   override def doConsume(ctx: CodegenContext, input: Seq[ExprCode], row: ExprCode): String = {
-    val source = ctx.addReferenceObj("learner", learner)
+    val source = ctx.addReferenceObj("learner", learner.whenCoded())
     // fields that are set before the first row, in this order
     def field(t: String, name: String, value: String) =
       ctx.addMutableState(t, name, it => s"$it = $value;", forceInline = true)

@@ -25,8 +25,8 @@ private[tamis] final class NotingReaders(native: PartitionReaderFactory, learner
   private def noting[T](partition: InputPartition)(
       create: InputPartition => PartitionReader[T]
   ): PartitionReader[T] = partition match {
-    case files: FilePartition => new NotingReader(files, learner, create)
-    case other                => create(other)
+    case files: FilePartition if learner.isAsPlanned => new NotingReader(files, learner, create)
+    case other                                       => create(other)
   }
 }
 
@@ -48,6 +48,7 @@ private final class NotingReader[T](
   private var file = -1
   private var current: Option[PartitionReader[T]] = None
   private var progress: SplitProgress = _ // of `current`
+  private var isAsListed = false // likewise
   private val found = mutable.ArrayBuffer.empty[(Int, SplitOutcome)] // by file
   private var isOpen = true
   hits.readerOpens()
@@ -72,6 +73,7 @@ private final class NotingReader[T](
   private def startFile(): Unit = {
     file += 1
     val split = partition.files(file)
+    isAsListed = learner.isAsListed(split)
     current = Some(create(FilePartition(partition.index, Array(split))))
     val isWhole = split.start == 0 && split.length == split.fileSize
     progress = new SplitProgress(hits, isWhole, RowGroupPosition.of)
@@ -82,8 +84,11 @@ private final class NotingReader[T](
     closeFile()
   }
 
+  /** A file that was replaced while it was read, or before, is not the one that was listed. */
   private def note(outcome: Option[SplitOutcome]): Unit =
-    outcome.foreach(o => found += file -> o)
+    outcome
+      .filter(_ => isAsListed && learner.isAsListed(partition.files(file)))
+      .foreach(o => found += file -> o)
 
   private def closeFile(): Unit = {
     current.foreach(_.close())

@@ -1,7 +1,7 @@
 package io.tamis.remember
 
 import io.tamis.planning.{PlannedFiles, Question}
-import io.tamis.wire.{Digest, ExpressionWriter}
+import io.tamis.wire.{CanonicalForm, Digest, ExpressionWriter}
 import java.nio.charset.StandardCharsets.UTF_8
 import java.util.{Locale, TimeZone}
 
@@ -75,6 +75,16 @@ object PredicateKeys {
       ("java time zone" -> TimeZone.getDefault.getID)
     Digest.sha256(all.sorted.mkString("\n").getBytes(UTF_8), 16)
   }
+
+  /** The settings on which the rows that readers return, and the values of functions, may depend,
+    * as far as tasks see them. A plan may be run under other settings than those for which it was
+    * made, and then its keys do not say what the tasks have computed.
+    */
+  private[remember] def ofTasks(conf: SQLConf): Map[String, String] =
+    conf.getAllConfs.filter { case (key, _) =>
+      key.startsWith("spark.") && !isSecret(key) &&
+      (OfReaders.exists(key.startsWith) || CanonicalForm.ReadLate.exists(key.startsWith))
+    }
 
   /** Keys begin with these. Those of file systems are among them, because the same URI may name
     * another file under another endpoint.

@@ -71,7 +71,7 @@ object CanonicalForm {
   /** Confs that functions read when they run rather than when they are created. Time zone and ANSI
     * mode are not among them: an expression that depends on them contains them.
     */
-  private val ReadLate = Seq(
+  private[tamis] val ReadLate: Seq[String] = Seq(
     "spark.sql.legacy.",
     "spark.sql.icu.",
     "spark.sql.json",
