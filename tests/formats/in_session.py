@@ -12,11 +12,13 @@ import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
 import tamis
+from tamis.indexing.build import listing
 
 __all__ = [
     "after_insert",
     "append_again",
     "around_commits",
+    "build_while_names_change",
     "create_with_types",
     "delete_equal_rows",
     "explained",
@@ -43,6 +45,31 @@ def explained(spark: SparkSession, query: str) -> str:
 def why_not(spark: SparkSession, query: str) -> str:
     """Return the text of `tamis.why_not`."""
     return str(tamis.why_not(spark.sql(query)))
+
+
+def build_while_names_change(spark: SparkSession, table: str) -> str:
+    """Build an index while the columns id and key of a table exchange their names.
+
+    They do after the files are listed, and before rows are read.
+
+    Returns:
+        The error, or a description of the index.
+    """
+    listed = listing.TableListing
+
+    def swapped(*arguments: Any, **more: Any) -> Any:
+        for before, after in (("id", "between"), ("key", "id"), ("between", "key")):
+            spark.sql(f"ALTER TABLE {table} RENAME COLUMN {before} TO {after}")
+        return listed(*arguments, **more)
+
+    listing.TableListing = swapped  # type: ignore[assignment, misc]
+    try:
+        index = tamis.index(spark, table).build(columns={"key": "values"})
+        return str(index.describe())
+    except tamis.TamisError as problem:
+        return f"{type(problem).__name__}: {problem}"
+    finally:
+        listing.TableListing = listed  # type: ignore[misc]
 
 
 def run_guarded(spark: SparkSession, written: str) -> None:

@@ -1,5 +1,5 @@
 """Indexes of Delta and Iceberg tables, in addition to what these formats record. See also
-`test_iceberg_index`.
+`test_iceberg_index` and `test_mapped_index`.
 
 The name of a test says what could go wrong.
 """
@@ -244,23 +244,6 @@ def test_a_path_of_delta(formats: Statements, folder: Path) -> None:
     assert formats.same(f"SELECT * FROM {name} WHERE key = 750").kept == [1]
     # the same directory as plain Parquet
     formats.same(f"SELECT * FROM parquet.`{directory}` WHERE key = 750")
-
-
-def test_column_mapping_is_refused(formats: Statements) -> None:
-    name = created(formats, "unmapped", "delta")
-    formats.index("build", name, columns={"key": "values"})
-    formats.sql(f"ALTER TABLE {name} SET TBLPROPERTIES ('delta.columnMapping.mode' = 'name')")
-    formats.sql(f"ALTER TABLE {name} RENAME COLUMN id TO old")
-    formats.sql(f"ALTER TABLE {name} RENAME COLUMN key TO id")
-    formats.sql(f"ALTER TABLE {name} RENAME COLUMN old TO key")
-    answer = formats.same(f"SELECT * FROM {name} WHERE key = 450")
-    assert len(answer.rows) == 1
-    assert [each for each in answer.warnings if "column mapping" in each]
-    with pytest.raises(AssertionError, match=r"StatisticsIndexError.*column mapping"):
-        formats.index("build", name)
-    with pytest.raises(AssertionError, match="column mapping"):
-        formats.index("describe", name)
-    formats.index("drop", name)
 
 
 def test_type_widening_is_refused(formats: Statements) -> None:

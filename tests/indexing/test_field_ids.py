@@ -16,12 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tamis.indexing.read.field_ids import (
-    FieldBinding,
-    fixed_by_partitions,
-    iceberg_reading,
-    other_table,
-)
+from tamis.indexing.read.field_binding import FieldBinding, other_table
+from tamis.indexing.read.field_ids import fixed_by_partitions, iceberg_reading
 from tamis.wire.iceberg import IcebergSnapshot
 
 Path = tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Statistics of columns that are found by field id, from footers."""
+"""Statistics of columns that files have under a field id or another name, from footers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tamis.indexing.executor.columns_schema import Leaf
-from tamis.indexing.executor.field_paths import Ids, stored_paths
+from tamis.indexing.executor.field_paths import ByIds, ByNames, Ids, stored_paths
 from tamis.indexing.executor.footers import UNKNOWN, FooterReader
 
 
@@ -28,7 +28,7 @@ def written(*columns: tuple[pa.Field, list[Any]]) -> pq.FileMetaData:
 
 def read(metadata: pq.FileMetaData, path: tuple[str, ...], kind: str, ids: Ids) -> list[Any]:
     """Return the triples of a column in each row group."""
-    footer = FooterReader([Leaf(path, kind)], True, [ids]).read(metadata)
+    footer = FooterReader([Leaf(path, kind)], True, ByIds((ids,))).read(metadata)
     return [group.columns[0] for group in footer.row_groups]
 
 
@@ -80,7 +80,7 @@ def test_types_that_were_promoted() -> None:
 
 
 def test_plans_of_schemas_that_differ_in_their_ids_alone() -> None:
-    reader = FooterReader([Leaf(("a",), "long")], True, [(1,)])
+    reader = FooterReader([Leaf(("a",), "long")], True, ByIds(((1,),)))
     for numbers, expected in (((1, 2), (1, 1, 0)), ((2, 1), (5, 5, 0)), ((3, 4), UNKNOWN)):
         names = zip("ab", numbers, ([1], [5]), strict=True)
         metadata = written(*((field(name, pa.int64(), n), values) for name, n, values in names))
@@ -92,3 +92,35 @@ def test_paths_of_structs_inside_structs() -> None:
     schema = pa.schema([field("out", pa.struct([inner]), 1)])
     wanted = [(1, 2, 3), (1, 3), (2, 3), (1, 2), (1, 2, 3, 4)]
     assert stored_paths(schema, wanted) == [("out", "in", "leaf"), None, None, ("out", "in"), None]
+
+
+def test_columns_that_files_have_under_another_name() -> None:
+    inner = pa.struct([pa.field("col-2", pa.int32()), pa.field("x", pa.int32())])
+    metadata = written(
+        (pa.field("col-1", pa.int64()), [1, 2, 3]),
+        (pa.field("a", pa.int64()), [9, 9, 9]),
+        (pa.field("s.t", inner), [{"col-2": 5, "x": 1}, None, {"col-2": None, "x": 1}]),
+    )
+    columns = {
+        ("a",): ("long", ("col-1",)),
+        ("b",): ("long", ("a",)),
+        ("s", "x"): ("integer", ("s.t", "col-2")),
+        ("s", "y"): ("integer", ("s", "t", "col-2")),
+        ("c",): ("long", ("c",)),
+        ("t",): ("long", ("s.t",)),
+        ("d",): ("long", ("COL-1",)),
+    }
+    leaves = [Leaf(path, kind) for path, (kind, _) in columns.items()]
+    stored = ByNames(tuple(place for _, place in columns.values()))
+    found = {}
+    for case_sensitive in (True, False):
+        footer = FooterReader(leaves, case_sensitive, stored).read(metadata)
+        found[case_sensitive] = dict(zip(columns, footer.columns, strict=True))
+    for triples in found.values():
+        assert triples["a",] == (1, 3, 0)
+        assert triples["b",] == (9, 9, 0)
+        assert triples["s", "x"] == (5, 5, 2)
+        assert triples["s", "y"] == triples["c",] == (None, None, 3)  # the file has neither
+        assert triples["t",] == UNKNOWN  # a struct
+    assert found[True]["d",] == (None, None, 3)
+    assert found[False]["d",] == (1, 3, 0)

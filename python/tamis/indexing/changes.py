@@ -59,7 +59,7 @@ class IndexChanges(IndexPlace):
         else:
             selected = None
         fills_gaps = spec.fills_gaps if fill_gaps is None else fill_gaps
-        if listing.reading is not None:  # everything is from rows
+        if listing.row_reading is not None:  # everything is from rows
             fills_gaps = False
         union = msgspec.structs.replace(union_of(spec, more), fills_gaps=fills_gaps)
         gone: dict[str, str] = {}
@@ -75,7 +75,7 @@ class IndexChanges(IndexPlace):
             if conditions:
                 files = store.columns(held.pointer, FILES)
                 union = table.with_clustered(union, conditions, files, leaves)
-            again = None if listing.reading is None else CHANGED
+            again = None if listing.row_reading is None else CHANGED
             rows = reusable_rows(listing.snapshot.files, store, held.pointer, again)
             entries = table.entries(union, gone)
             if not self._rewrite(
@@ -112,7 +112,7 @@ class IndexChanges(IndexPlace):
                 to be bounded.
         """
         table = self._reader_of(listing)
-        if listing.reading is not None:  # everything is from rows
+        if listing.row_reading is not None:  # everything is from rows
             spec = msgspec.structs.replace(spec, fills_gaps=False)
         gone: dict[str, str] | None = {} if lenient else None
         entries = table.entries(spec, gone)
@@ -171,7 +171,7 @@ class IndexChanges(IndexPlace):
             return True
         try:
             store.verify(old)
-            again = None if listing.reading is None else CHANGED
+            again = None if listing.row_reading is None else CHANGED
             rows = reusable_rows(listing.snapshot.files, store, old, again)
             new = np.flatnonzero(rows < 0)
             if self._has_grown(listing, old, leaves, len(rows) - len(new)):

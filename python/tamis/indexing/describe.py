@@ -13,9 +13,9 @@ from tamis.indexing.format.layout import ColumnEntry, Pointer, index_uri
 from tamis.indexing.format.row_sql import FLOATING
 from tamis.indexing.problems import refresh_command
 from tamis.indexing.read.command_options import command_options
-from tamis.indexing.read.field_ids import FieldBinding, other_table
+from tamis.indexing.read.field_binding import FieldBinding, other_table
 from tamis.indexing.read.freshness import Staleness
-from tamis.indexing.read.reader_options import ICEBERG, Reading, difference
+from tamis.indexing.read.reader_options import DELTA, ICEBERG, Reading, difference
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -51,8 +51,9 @@ class Description:
         pointer: The current generation of the index.
         staleness: How the indexed files compare with the current listing.
         recorded: The statistics that were recorded from the rows.
-        built_for: How Spark read files that are not Parquet when the index was built.
-        now: How Spark reads them now.
+        built_for: How files were read whose rows or values depend on the reader, when the index was
+            built.
+        now: How they are read now.
         target: The table, as the user named it, if only a catalog finds it.
         is_automatic: Whether this is an automatic index, because the table has no other.
         automatic: The automatic index that the table has in addition.
@@ -73,15 +74,22 @@ class Description:
 
     @property
     def _fields(self) -> FieldBinding | None:
-        """The fields of a table of Iceberg, then and now; None for other tables."""
+        """The fields of a table of a format that identifies them, then and now; else None."""
         built, now = self.built_for, self.now
-        if built is None or now is None or {built.format, now.format} != {ICEBERG}:
+        if built is None or now is None or built.format != now.format:
+            return None
+        if now.format not in (ICEBERG, DELTA):
             return None
         return FieldBinding(built, now)
 
     @property
+    def _of_rows(self) -> Reading | None:
+        """How files were read that are not Parquet; None: they are Parquet."""
+        return self.built_for if self.built_for is not None and self.built_for.is_of_rows else None
+
+    @property
     def unused(self) -> tuple[str, ...]:
-        """What queries of a table of Iceberg do not use, because columns have changed."""
+        """What queries of a table of a format do not use, because columns have changed."""
         fields = self._fields
         if fields is None:
             return ()
@@ -126,8 +134,8 @@ class Description:
         return {
             "index": self.uri,
             "root": pointer.root,
-            "format": "parquet" if self.built_for is None else self.built_for.format,
-            "options": {} if self.built_for is None else dict(self.built_for.options),
+            "format": "parquet" if self._of_rows is None else self._of_rows.format,
+            "options": {} if self._of_rows is None else dict(self._of_rows.options),
             "unusable_because": self.unusable_because,
             "unused": list(self.unused),
             "generation": pointer.name,
@@ -180,7 +188,7 @@ class Description:
         """Return for how many files the number of NaN is known. Footers do not have it."""
         if column.type not in FLOATING:
             return 0
-        if self.built_for is not None:
+        if self._of_rows is not None:
             return column.files_with_null_count
         bounds = (e for e in self.recorded if e.kind == "bounds" and e.path == column.path)
         return max((entry.files for entry in bounds), default=0)
@@ -219,10 +227,11 @@ class Description:
     def _head(self) -> list[str]:
         pointer, totals, staleness = self.pointer, self.pointer.totals, self.staleness
         parts = f"{totals.row_groups:,} row groups"
-        if self.built_for is not None:
-            shown = {} if self.built_for.format == ICEBERG else self.built_for.options
+        of_rows = self._of_rows
+        if of_rows is not None:
+            shown = {} if of_rows.format == ICEBERG else of_rows.options
             options = ", ".join(f"{k}={v!r}" for k, v in shown.items())
-            parts = f"{self.built_for.format}{f' with {options}' if options else ''}"
+            parts = f"{of_rows.format}{f' with {options}' if options else ''}"
         kind = "automatic" if self.is_automatic else f"generation {pointer.name}"
         head = [
             f"{self.uri}, {kind}, built {pointer.created}",
@@ -233,7 +242,7 @@ class Description:
                 f"{totals.unreadable:,} files have no statistics: filters on their columns do not "
                 "skip them"
             )
-            if self.built_for is not None:
+            if of_rows is not None:
                 head += [f"  {problem}" for problem in pointer.problems[:_SHOWN]]
         if self.unusable_because is not None:
             head.append(

@@ -22,7 +22,8 @@ from tamis.indexing.format.row_statistics import recording_of
 from tamis.indexing.place import ATTEMPTS
 from tamis.indexing.problems import IndexMissing, other_names, overwritten
 from tamis.indexing.read.automatic_location import has_maintained, maintained_location
-from tamis.indexing.read.reader_options import reading_in
+from tamis.indexing.read.mapped_columns import unmapped
+from tamis.indexing.read.reader_options import DELTA, reading_in
 from tamis.indexing.state import State, automatic_index
 
 
@@ -218,13 +219,18 @@ class Index(IndexChanges):
                 waiting=waiting,
             )
         recording = recording_of(store, pointer)
+        built, now = reading_in(store, pointer), listing.reading
+        if any(each is not None and each.format == DELTA for each in (built, now)):
+            # column mapping was turned on or off since the build, or neither
+            built = built or unmapped(pointer.schema)
+            now = now or unmapped(listing.schema)
         return Description(
             store.uri,
             pointer,
             staleness(listing.snapshot.files, keys_in_force(store, pointer)),
             () if recording is None else recording.entries,
-            reading_in(store, pointer),
-            listing.reading,
+            built,
+            now,
             automatic=None
             if automatic is None
             else automatic.beyond(listing.snapshot.files, store, pointer),

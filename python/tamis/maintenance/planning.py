@@ -159,7 +159,7 @@ def _steps(state: State, scans: pa.Table) -> tuple[Step, ...]:
     if not lacking and _is_up_to_date(state):
         return ()  # without a job that reads footers
     sizes: Sizes = {}
-    if state.table.listing.reading is None:
+    if state.table.listing.row_reading is None:
         sizes = state.table.column_bytes(np.arange(files))
     whole = pc.sum(state.table.listing.snapshot.files.size).as_py() or 0
     steps = [] if _is_up_to_date(state) else [_step_of_files(state, sizes, whole)]
@@ -185,7 +185,7 @@ def _step_of_files(state: State, sizes: Sizes, whole: int) -> Step:
     files = state.table.listing.snapshot.files
     leaves, fold = state.table.leaves, _fold(state)
     read = whole
-    if state.table.listing.reading is None:
+    if state.table.listing.row_reading is None:
         floating = {fold(leaf.name) for leaf in leaves if leaf.type in FLOATING}
         read = sum(
             number

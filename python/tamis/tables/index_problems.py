@@ -11,14 +11,7 @@ from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.reader_options import Reading, difference
 from tamis.wire.scans import ScanRequest
 
-__all__ = ["other_case", "other_files", "other_names_in", "other_reading", "target_of"]
-
-
-def other_names_in(request: ScanRequest) -> str | None:
-    """Return why the files of a table format may name columns otherwise; None: they do not."""
-    if request.delta is not None and request.delta.column_mapping != "none":
-        return "column mapping gives its columns other names in the files"
-    return None
+__all__ = ["other_case", "other_files", "other_reading", "target_of"]
 
 
 def target_of(request: ScanRequest) -> str:

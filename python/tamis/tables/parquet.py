@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import threading
 import time
-from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -19,18 +18,18 @@ from tamis.expr.types import DataType
 from tamis.files.segments import Segment
 from tamis.indexing.automatic.automatic_indexes import AutomaticIndexes, Unindexed
 from tamis.indexing.format.layout import index_uri
-from tamis.indexing.problems import IndexMissing, IndexUnusable, other_names
+from tamis.indexing.problems import IndexMissing, IndexUnusable
 from tamis.indexing.read import freshness
 from tamis.indexing.read.automatic_location import has_maintained, location_of, maintained_location
 from tamis.indexing.read.command_options import command_options
 from tamis.indexing.read.memory import release_unused_memory
 from tamis.indexing.read.open_indexes import Indexes, OpenIndex
-from tamis.indexing.read.reader_options import reading_of
+from tamis.indexing.read.reader_options import DELTA, reading_of
 from tamis.indexing.read.snapshot import FileKeys, Snapshot, open_snapshot, snapshot_path
 from tamis.recent import Recent
+from tamis.tables.bound_indexes import BoundIndexes
 from tamis.tables.file_matches import Match, matched
-from tamis.tables.iceberg_indexes import IcebergIndexes
-from tamis.tables.index_problems import other_case, other_names_in, other_reading, target_of
+from tamis.tables.index_problems import other_case, other_reading, target_of
 from tamis.tables.indexed_records import with_records
 from tamis.tables.partitions import DirectoryStatistics, FileStatistics
 from tamis.tables.recorded import RecordedFiles, RecordedTables
@@ -65,7 +64,7 @@ class ParquetTables:
         self._maintained_open = Indexes()
         self._automatic = AutomaticIndexes(self._automatic_open.forget)
         self._recorded = RecordedTables()
-        self._iceberg = IcebergIndexes()
+        self._bound = BoundIndexes()
         self._snapshots = Recent[Snapshot](_MAX_SNAPSHOTS)
         # The key contains ids of objects, so the entry keeps these objects alive with the match.
         self._matches = Recent[tuple[Match, _Named]](_MAX_MATCHED_FILES, _size)
@@ -174,16 +173,14 @@ class ParquetTables:
         if not isinstance(outcome, OpenIndex):
             fix = f"rebuild it: tamis.index(spark, {target_of(request)}).build()"
             return (), (outcome.fixed_by(fix),)
-        if request.delta is not None and outcome.reading is not None:
+        delta = request.delta
+        if delta is not None and outcome.reading is not None and outcome.reading.format != DELTA:
             return (), ()  # an index of other files in this directory
-        why = other_names_in(request)
-        if why is not None:
-            return (), (other_names(request.table.name or unquote(root), why),)
         if outcome.pointer.case_sensitive != request.table.case_sensitive:
             return (), (other_case(root, location, request.table.case_sensitive, None),)
-        if request.iceberg is None:
-            return (outcome,), ()
-        bound = self._iceberg.bound(outcome, request)
+        if delta is not None and delta.column_mapping == "none" and outcome.reading is None:
+            return (outcome,), ()  # its columns have their names in all files
+        bound = self._bound.bound(outcome, request)
         return ((bound,), ()) if isinstance(bound, OpenIndex) else ((), (bound,))
 
     def open_ahead(self, request: OpenIndexesRequest) -> None:

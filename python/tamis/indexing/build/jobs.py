@@ -39,7 +39,7 @@ from tamis.indexing.executor import (
     thrift,
 )
 from tamis.indexing.executor.columns_schema import Leaf
-from tamis.indexing.executor.field_paths import Ids
+from tamis.indexing.executor.field_paths import Stored
 from tamis.indexing.format.entries import Entry
 from tamis.indexing.format.entry_statistics import Columns, RowStatistics
 from tamis.indexing.format.table_schema import Schema
@@ -86,11 +86,11 @@ def read_footers(
     columns: Sequence[Leaf],
     case_sensitive: bool,
     settings: Mapping[str, str],
-    ids: Sequence[Ids] | None = None,
+    stored: Stored | None = None,
 ) -> Harvest:
     """Read the footers of the listed files at these ordinals, on the executors.
 
-    For `ids` see `FooterReader`.
+    For `stored` see `FooterReader`.
     """
     if len(ordinals) == 0:
         return empty_harvest(columns)
@@ -108,7 +108,7 @@ def read_footers(
         leaves=list(columns),
         case_sensitive=case_sensitive,
         settings=dict(settings),
-        ids=ids,
+        stored=stored,
     )
     results = _collected(context, streams, read, f"reading {len(ordinals)} footers")
     return Harvest(
@@ -173,7 +173,8 @@ def read_rows(
     frame = _everything(spark, path_or_table, listing)
     watch = partial(progress_of, spark.sparkContext)
     keys, malformed = listing.snapshot.files, listing.malformed
-    lines, pattern = None, None if listing.reading is None else plain_lines(listing.reading)
+    reading = listing.row_reading
+    lines, pattern = None, None if reading is None else plain_lines(reading)
     if pattern is not None:
         text = _everything(spark, path_or_table, listing, as_lines=True)
         lines = text.withColumn("suspicious", ~text[text.columns[0]].rlike(pattern))
@@ -190,11 +191,20 @@ def _everything(
     as_lines: bool = False,
     skips_unreadable: bool = False,
 ) -> DataFrame:
-    """Return all rows of the table, or the lines of its text files in the first column."""
+    """Return all rows of the table, or the lines of its text files in the first column.
+
+    Raises:
+        StatisticsIndexError: The table cannot be read as it was listed.
+    """
     shim = shim_of(spark)
     assert shim is not None  # the listing came from it
     source = spark._jsparkSession if listing.loaded is None else listing.loaded._jdf
-    return DataFrame(shim.files(source, path_or_table, as_lines, skips_unreadable), spark)
+    try:
+        rows = shim.files(source, path_or_table, as_lines, skips_unreadable)
+    except Exception as problem:  # such as a table of Delta whose columns have changed meanwhile
+        why = f"the rows of {path_or_table} cannot be read ({causes(problem)}): run it again"
+        raise StatisticsIndexError(why) from problem
+    return DataFrame(rows, spark)
 
 
 def aggregate_rows(
@@ -232,9 +242,9 @@ def _refusals(
         return (spark.conf.get(conf, "false") or "").strip().lower() == "true"
 
     # the scan of Iceberg ignores both confs
-    if listing.reading is not None and listing.reading.format == ICEBERG:
+    if listing.table_format == ICEBERG:
         return lambda _: None
-    has_ids = listing.reading is None and "parquet.field.id" in listing.schema
+    has_ids = listing.row_reading is None and "parquet.field.id" in listing.schema
     by_field_id, moves_int96 = has_ids and is_true(_BY_FIELD_ID), is_true(_MOVES_INT96)
 
     def refusal(entry: Entry) -> str | None:

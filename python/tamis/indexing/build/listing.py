@@ -17,6 +17,7 @@ from tamis.conf import entry
 from tamis.errors import WITHOUT_TAMIS, StatisticsIndexError, some_of
 from tamis.indexing.build.spark_errors import causes, unlogged_errors
 from tamis.indexing.read.field_ids import iceberg_reading
+from tamis.indexing.read.mapped_columns import delta_reading
 from tamis.indexing.read.reader_options import Reading, reading_of
 from tamis.indexing.read.snapshot import FileKeys, Snapshot, open_snapshot
 from tamis.jar import shim_in
@@ -53,7 +54,8 @@ class TableListing:
         schema: Spark's JSON of the data columns.
         partition_schema: Spark's JSON of the partition columns.
         case_sensitive: Whether column names are case-sensitive.
-        reading: How files are read whose rows depend on the reader; None: they are Parquet.
+        reading: How files are read whose rows or values depend on the reader; None: they are
+            Parquet, and have the columns by their names.
         loaded: The DataFrame that reads them.
         malformed: The column of `loaded` that has the malformed records of text files.
         overlapping: A partition column is also a column of the files.
@@ -76,6 +78,11 @@ class TableListing:
     refusal: str | None = None
 
     @property
+    def row_reading(self) -> Reading | None:
+        """The reading if all statistics are computed from rows; None: the files have footers."""
+        return self.reading if self.reading is not None and self.reading.is_of_rows else None
+
+    @property
     def all_files(self) -> FileKeys:
         return self.snapshot.files if self.whole is None else self.whole
 
@@ -96,7 +103,7 @@ def list_table(
     loaded = None if reader is None else _loaded(spark, path_or_table, reader)
     with tempfile.TemporaryDirectory(prefix="tamis-listing-") as directory:
         document = export_listing(spark, path_or_table, directory, loaded)
-        is_of_reader = "reading" in document or "iceberg" in document
+        is_of_reader = not document.keys().isdisjoint(("reading", "iceberg", "delta"))
         if is_of_reader and loaded is None:
             # list again the DataFrame that is read later, since the table may be altered meanwhile
             loaded = _read(spark, path_or_table)
@@ -131,6 +138,8 @@ def list_table(
 def _reading_in(document: Mapping[str, Any]) -> Reading | None:
     if "iceberg" in document:
         return iceberg_reading(msgspec.convert(document["iceberg"], IcebergSnapshot))
+    if "delta" in document:
+        return delta_reading(**document["delta"])
     return reading_of(document["reading"]) if "reading" in document else None
 
 
@@ -197,7 +206,8 @@ def is_read_alike(spark: SparkSession, target: str, listing: TableListing) -> bo
     """Return whether the files of a listing are still read as when they were listed.
 
     That of a table of Iceberg can change while its rows are read: its tables are shared by all
-    queries, and its name mapping is looked up when a scan starts.
+    queries, and its name mapping is looked up when a scan starts. A relation of Delta keeps its
+    columns.
     """
     if listing.table_format != "iceberg":
         return True

@@ -25,12 +25,14 @@ from tamis.indexing.build.rows.row_columns import (
 from tamis.indexing.build.spark_errors import causes
 from tamis.indexing.executor.columns_schema import Leaf, leaves_of
 from tamis.indexing.executor.executor_job import SMALLEST
+from tamis.indexing.executor.field_paths import ByIds, ByNames, Stored
 from tamis.indexing.format.distinct_sketches import missing_library
 from tamis.indexing.format.entries import Entry, entries_of, has_no_key
 from tamis.indexing.format.entry_statistics import Recorded, RowStatistics, timed
 from tamis.indexing.format.recording_spec import Predicates, RecordingSpec, passing_sql, union_of
 from tamis.indexing.format.table_schema import Schema
-from tamis.indexing.read.field_ids import ids_in
+from tamis.indexing.read.field_binding import places_in
+from tamis.indexing.read.mapped_columns import logical_name
 from tamis.indexing.read.reader_options import ICEBERG, Reading, refusal
 from tamis.wire.catalyst import decode
 
@@ -59,6 +61,15 @@ _OF_TEXT: Final = (
     "reads 10:30 as a time of today), so it cannot be recorded: set the option timestampFormat of "
     "the reader, and do not use the time parser policy LEGACY, or leave it out"
 )
+
+
+def _stored(reading: Reading, leaves: Sequence[Leaf]) -> Stored:
+    """Return where the files of a table format have columns."""
+    places = places_in(reading)
+    of_leaves = [places[leaf.path] for leaf in leaves]
+    if all(isinstance(part, int) for place in of_leaves for part in place):
+        return ByIds(tuple(tuple(map(int, place)) for place in of_leaves))
+    return ByNames(tuple(tuple(map(str, place)) for place in of_leaves))
 
 
 def _without_columns(sql: str) -> StatisticsIndexError:
@@ -103,9 +114,9 @@ class TableReader:
     def leaves(self) -> tuple[Leaf, ...]:
         """The columns that can be described."""
         listing = self.listing
-        if listing.reading is None:
+        if listing.row_reading is None:
             return leaves_of(listing.schema)
-        return row_leaves(listing.schema, listing.reading, listing.malformed)
+        return row_leaves(listing.schema, listing.row_reading, listing.malformed)
 
     @property
     def _named_leaves(self) -> tuple[Leaf, ...]:
@@ -136,7 +147,7 @@ class TableReader:
         """Return the requested entries of row statistics; see `entries_of`."""
         if not spec:
             return ()
-        reading = self.listing.reading
+        reading = self.listing.row_reading
         if spec.groupings and reading is not None and reading.format != ICEBERG:
             raise StatisticsIndexError(
                 f"aggregates= and by=: queries of {reading.format.upper()} files do not use "
@@ -165,7 +176,7 @@ class TableReader:
         Raises:
             StatisticsIndexError: It does, and `gone` is None.
         """
-        reading = self.listing.reading
+        reading = self.listing.row_reading
         if reading is None or not reads_partitions(entry, reading):
             return False
         if gone is None:
@@ -198,11 +209,11 @@ class TableReader:
         from tamis.indexing.build.jobs import read_footers, read_rows
 
         listing = self.listing
-        if listing.reading is not None:
+        if listing.row_reading is not None:
             rows = read_rows(self._spark, self._target, listing, ordinals, leaves, self._schema)
             if listing.table_format != ICEBERG:
                 return rows.files, rows.row_groups
-            return self._with_row_groups(rows.files, ordinals, leaves, listing.reading)
+            return self._with_row_groups(rows.files, ordinals, leaves, listing.row_reading)
         harvested = read_footers(
             self._spark,
             listing.snapshot.files,
@@ -210,6 +221,7 @@ class TableReader:
             leaves,
             listing.case_sensitive,
             storage_settings(self._spark),
+            None if listing.reading is None else _stored(listing.reading, leaves),
         )
         return harvested.files, harvested.row_groups
 
@@ -223,7 +235,6 @@ class TableReader:
         from tamis.indexing.build.jobs import read_footers
         from tamis.indexing.build.rows.row_job import no_row_groups
 
-        ids = ids_in(reading)
         try:
             footers = read_footers(
                 self._spark,
@@ -232,7 +243,7 @@ class TableReader:
                 leaves,
                 self.listing.case_sensitive,
                 storage_settings(self._spark),
-                [ids[leaf.path] for leaf in leaves],
+                _stored(reading, leaves),
             )
         except Exception as problem:  # such as an executor without pyarrow, which rows do not need
             warn_caller(
@@ -251,7 +262,8 @@ class TableReader:
             ordinals: The files.
 
         Returns:
-            Bytes by the dotted path of the column in the Parquet schema, and its physical type.
+            Bytes by the dotted path of the column in the Parquet schema, in the names of the table,
+            and its physical type.
         """
         from tamis.indexing.build.jobs import column_sizes
 
@@ -262,7 +274,11 @@ class TableReader:
         share = sizes[ordinals].sum() / max(1, sizes[sample].sum())
         uris = keys.take(sample).uris()
         found = column_sizes(self._spark, uris, storage_settings(self._spark)) if uris else {}
-        return {column: round(share * size) for column, size in found.items()}
+        reading = self.listing.reading
+        return {
+            (name if reading is None else logical_name(reading, name), kind): round(share * size)
+            for (name, kind), size in found.items()
+        }
 
     def expression_key(self, sql: str) -> str | None:
         """Return the key by which queries find an expression; None if it cannot be recorded."""
@@ -409,7 +425,7 @@ class TableReader:
 
         records = content.files.column("num_records").take(pa.array(ordinals)).to_pylist()
         of_groups = None
-        if self.listing.reading is None and any(each.bounds_row_groups for each in entries):
+        if self.listing.row_reading is None and any(each.bounds_row_groups for each in entries):
             of_groups = content.rows_of_row_groups(ordinals)
         return aggregate_rows(
             self._spark, self._target, self.listing, ordinals, records, entries, of_groups
@@ -432,7 +448,7 @@ class TableReader:
     @property
     def _schema(self) -> Schema:
         schema = self.listing.schema
-        if self.listing.reading is not None:
+        if self.listing.row_reading is not None:
             schema = readable_schema(schema, self.listing.malformed)
         return Schema(schema, self.listing.partition_schema, self.listing.case_sensitive)
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tamis.indexing.executor.columns_schema import Leaf, arrow_type
-from tamis.indexing.executor.field_paths import Ids
+from tamis.indexing.executor.field_paths import Stored
 from tamis.indexing.executor.footers import Footer, FooterReader, unreadable
 from tamis.indexing.storage import FileSystems
 
@@ -32,7 +32,7 @@ def harvest_stream(
     leaves: Sequence[Leaf],
     case_sensitive: bool,
     settings: Mapping[str, str],
-    ids: Sequence[Ids] | None = None,
+    stored: Stored | None = None,
 ) -> list[tuple[bytes, bytes]]:
     """Run one task: `harvest` over an Arrow IPC stream. Returns pairs (files, row_groups).
 
@@ -45,7 +45,7 @@ def harvest_stream(
             f"the executors have pyarrow {pa.__version__}, but tamis needs pyarrow "
             f"{OLDEST_PYARROW} or newer to read footers: install it there"
         )
-    rows = harvest(pa.ipc.open_stream(stream), leaves, case_sensitive, settings, ids)
+    rows = harvest(pa.ipc.open_stream(stream), leaves, case_sensitive, settings, stored)
     return [(row["files"][0].as_py(), row["row_groups"][0].as_py()) for row in rows]
 
 
@@ -54,15 +54,15 @@ def harvest(
     leaves: Sequence[Leaf],
     case_sensitive: bool,
     settings: Mapping[str, str],
-    ids: Sequence[Ids] | None = None,
+    stored: Stored | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """Read the footers of the files in batches of (ordinal, uri, size).
 
     Yields one row per batch, of two compressed Arrow IPC streams: `files` and `row_groups`. A file
-    that cannot be read, or does not have the listed size, gets a row without statistics. For `ids`
-    see `FooterReader`.
+    that cannot be read, or does not have the listed size, gets a row without statistics. For
+    `stored` see `FooterReader`.
     """
-    reader = FooterReader(leaves, case_sensitive, ids)
+    reader = FooterReader(leaves, case_sensitive, stored)
     file_systems = FileSystems(settings)
 
     def fetch(uri: str, size: int) -> pq.FileMetaData | str:

@@ -1,4 +1,6 @@
-"""Where a Parquet file has the fields of a table that are found by field id, as in Iceberg.
+"""Where a Parquet file has the fields of a table, if not under their names.
+
+By field id, as in Iceberg:
 
     table              ids      file                                  path in the file
     s.x                1, 3     s (1) with the fields x (3), y (4)    s.x
@@ -11,6 +13,7 @@ This module also runs on executors, so it imports nothing from this package.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import pyarrow as pa
@@ -19,6 +22,24 @@ import pyarrow as pa
 Ids = tuple[int, ...]
 
 _ID: Final = b"PARQUET:field_id"
+
+
+@dataclass(frozen=True)
+class ByIds:
+    """Files have each of some fields under its id."""
+
+    ids: tuple[Ids, ...]
+
+
+@dataclass(frozen=True)
+class ByNames:
+    """Files have each of some fields under another path."""
+
+    paths: tuple[tuple[str, ...], ...]
+
+
+#: For each column of a table, where files have it.
+Stored = ByIds | ByNames
 
 
 def all_ids(schema: Any) -> tuple[int | None, ...]:

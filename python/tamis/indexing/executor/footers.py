@@ -31,7 +31,7 @@ from tamis.indexing.executor.decoding import (
     orders_dictionaries,
     reads_old_dates_unchanged,
 )
-from tamis.indexing.executor.field_paths import Ids, all_ids, stored_paths
+from tamis.indexing.executor.field_paths import ByIds, ByNames, Ids, Stored, all_ids, stored_paths
 from tamis.indexing.executor.row_group_ranges import extents
 from tamis.indexing.executor.thrift import stated_groups
 
@@ -120,19 +120,18 @@ class FooterReader:
     Args:
         leaves: The columns of the table.
         case_sensitive: Whether the case of their names matters.
-        ids: For each of them, its field id after those of the structs around it, by which files
-            have it; None: files have the columns by name.
+        stored: Where files have them; None: under their names.
     """
 
     def __init__(
         self,
         leaves: Sequence[Leaf],
         case_sensitive: bool,
-        ids: Sequence[Ids] | None = None,
+        stored: Stored | None = None,
     ) -> None:
         self.leaves = leaves
         self.case_sensitive = case_sensitive
-        self._ids = ids
+        self._stored = stored
         self._plans: dict[tuple[object, ...], Plan] = {}
 
     def read(self, metadata: pq.FileMetaData) -> Footer:
@@ -183,7 +182,7 @@ class FooterReader:
         if text.count(";") != metadata.num_columns:
             return self._plan_of(schema)
         paths = tuple(schema.column(i).path for i in range(metadata.num_columns))
-        key = (text, *paths, None if self._ids is None else all_ids(schema))
+        key = (text, *paths, all_ids(schema) if isinstance(self._stored, ByIds) else None)
         plan = self._plans.get(key)
         if plan is None:
             plan = self._plan_of(schema)
@@ -191,9 +190,15 @@ class FooterReader:
         return plan
 
     def _plan_of(self, schema: pq.ParquetSchema) -> Plan:
-        if self._ids is None:
-            return plan_of(schema, self.leaves, self.case_sensitive)
-        return plan_by_id(schema, self.leaves, self._ids)
+        match self._stored:
+            case ByIds(ids):
+                return plan_by_id(schema, self.leaves, ids)
+            case ByNames(paths):
+                pairs = zip(self.leaves, paths, strict=True)
+                renamed = [replace(leaf, path=path) for leaf, path in pairs]
+                return plan_of(schema, renamed, self.case_sensitive)
+            case _:
+                return plan_of(schema, self.leaves, self.case_sensitive)
 
 
 _SCHEMA_HEADER = re.compile(r"^<[^>]*>\n")

@@ -1,4 +1,4 @@
-"""The row groups of an index of an Iceberg table, by the columns that a query reads."""
+"""The row groups of an index of a table format, by the columns that a query reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from tamis.indexing.problems import IndexUnusable
 from tamis.indexing.read.bound_statistics import BoundStatistics
-from tamis.indexing.read.field_ids import FieldBinding
+from tamis.indexing.read.field_binding import FieldBinding
 from tamis.indexing.read.index_statistics import IndexStatistics
 from tamis.indexing.read.row_groups import RowGroups, RowGroupTable
 
@@ -15,7 +15,7 @@ __all__ = ["BoundRowGroups"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundRowGroups:
-    """The row groups of an index, whose columns are found by field id. Never raises."""
+    """The row groups of an index, with columns as in `BoundStatistics`. Never raises."""
 
     index: RowGroups
     fields: FieldBinding

@@ -1,4 +1,4 @@
-"""The statistics of an index of an Iceberg table, by the columns that a query reads."""
+"""The statistics of an index of a table format, by the columns that a query reads."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tamis.evaluation.statistics import Grouped, Members, Passing, Recorded, Sta
 from tamis.expr.nodes import Column
 from tamis.expr.types import DataType
 from tamis.indexing.problems import IndexUnusable
-from tamis.indexing.read.field_ids import FieldBinding
+from tamis.indexing.read.field_binding import FieldBinding
 from tamis.indexing.read.index_statistics import IndexStatistics
 from tamis.indexing.read.row_statistics import DistinctValues
 
@@ -24,7 +24,7 @@ __all__ = ["BoundStatistics"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BoundStatistics(Statistics):
-    """Statistics of an index, in which columns are found by field id.
+    """Statistics of an index, in which columns are found by what identifies them in files.
 
     Nothing is known of a column whose values in the files may have changed since the build.
     """

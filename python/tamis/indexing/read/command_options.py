@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any, Final
 
-from tamis.indexing.read.reader_options import ICEBERG, Reading
+from tamis.indexing.read.reader_options import DELTA, ICEBERG, Reading
 
 __all__ = ["command_options", "ddl_of"]
 
@@ -20,14 +20,15 @@ _HIDDEN: Final = "sha256 "
 def command_options(reading: Reading | None) -> tuple[str, ...]:
     """Return the arguments with which the command reads the files in the same way.
 
-    Parquet, and tables of Iceberg, need no options. A schema that is long, or that DDL cannot
-    express, becomes the placeholder DDL, as in the help of the command; so does a secret, as VALUE.
+    Parquet, and tables of Delta and Iceberg, need no options. A schema that is long, or that DDL
+    cannot express, becomes the placeholder DDL, as in the help of the command; so does a secret, as
+    VALUE.
 
     >>> schema = '{"fields": [{"name": "id", "type": "long", "metadata": {}}]}'
     >>> command_options(Reading("csv", schema, "", {"sep": ";"}, {}, {}))
     ('--format', 'csv', '--schema', 'id LONG', '--option', 'sep=;')
     """
-    if reading is None or reading.format == ICEBERG:
+    if reading is None or reading.format in (ICEBERG, DELTA):
         return ()
     options = ["--format", reading.format, "--schema", ddl_of(reading.schema) or "DDL"]
     for key, value in reading.options.items():

@@ -20,21 +20,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias
 
+from tamis.indexing.read.fields import Field, Path
 from tamis.indexing.read.reader_options import ICEBERG, Reading
 from tamis.wire.iceberg import IcebergSnapshot
 
-__all__ = ["FieldBinding", "fixed_by_partitions", "iceberg_reading", "ids_in", "other_table"]
+__all__ = [
+    "fields_of",
+    "fixed_by_partitions",
+    "iceberg_reading",
+    "is_promotion",
+    "other_table",
+]
 
-Path: TypeAlias = tuple[str, ...]
 Names: TypeAlias = Mapping[int, Sequence[str]]
 
 _UUID: Final = "table-uuid"
 _MAPPING: Final = "schema.name-mapping.default"
 _DEFAULT: Final = "initial-default"
-#: Promotions that keep every value. Those of decimals are in `_is_promotion`.
+#: Promotions that keep every value. Those of decimals are in `is_promotion`.
 _PROMOTIONS: Final = (("int", "long"), ("float", "double"))
 
 
@@ -106,49 +111,11 @@ def other_table(built: Reading, now: Reading) -> str | None:
 
 def fixed_by_partitions(reading: Reading) -> frozenset[Path]:
     """Return the paths of the fields whose values may come from the metadata of partitions."""
-    return frozenset(
-        path for path, each in _fields_of(reading).items() if each.is_fixed_by_partitions
-    )
+    return frozenset(path for path, each in fields_of(reading).items() if each.is_of_partitions)
 
 
-def ids_in(reading: Reading) -> dict[Path, tuple[int, ...]]:
-    """Return the ids of all fields that are not in lists or maps, by their paths.
-
-    Those of a field are the ids of the structs around it and its own.
-    """
-    return {path: each.ids for path, each in _fields_of(reading).items()}
-
-
-@dataclass(frozen=True, slots=True)
-class _Field:
-    """A field of a schema.
-
-    Attributes:
-        ids: The ids of the structs around it and its own.
-        type: Its type, see `_essential`.
-        defaults: The initial defaults along `ids`.
-        names: The names by which files without ids have it, everything around it and inside it.
-        is_fixed_by_partitions: Its values, or some inside it, may come from the metadata.
-    """
-
-    ids: tuple[int, ...]
-    type: Any
-    defaults: tuple[Any, ...]
-    names: tuple[tuple[int, tuple[str, ...]], ...]
-    is_fixed_by_partitions: bool
-
-    def has_values_of(self, other: _Field) -> bool:
-        """Return whether both have the same values in every file, after a conversion at most."""
-        return (
-            self.ids == other.ids
-            and self.defaults == other.defaults
-            and self.names == other.names
-            and not self.is_fixed_by_partitions
-            and not other.is_fixed_by_partitions
-        )
-
-
-def _fields_of(reading: Reading) -> dict[Path, _Field]:
+def fields_of(reading: Reading) -> dict[Path, Field]:
+    """Return all fields that are not in lists or maps, by their paths."""
     names = json.loads(reading.options.get(_MAPPING, "{}"))
     known = {int(key): each for key, each in names.items()}
     sources = frozenset(json.loads(reading.partitions))
@@ -162,7 +129,7 @@ def _fields(
     defaults: tuple[Any, ...],
     names: Names,
     sources: frozenset[int],
-) -> Iterator[tuple[Path, _Field]]:
+) -> Iterator[tuple[Path, Field]]:
     for each in struct["fields"]:
         here = (*path, str(each["name"]))
         own_ids = (*ids, int(each["id"]))
@@ -170,11 +137,11 @@ def _fields(
         inside = tuple(_ids_inside(each["type"]))
         yield (
             here,
-            _Field(
+            Field(
                 own_ids,
                 each["type"],
-                own_defaults,
-                tuple((k, tuple(names.get(k, ()))) for k in (*own_ids, *inside)),
+                # the names by which files without ids have it, everything around it and inside it
+                (own_defaults, tuple((k, tuple(names.get(k, ()))) for k in (*own_ids, *inside))),
                 not sources.isdisjoint((*own_ids, *inside)),
             ),
         )
@@ -194,62 +161,12 @@ def _ids_inside(kind: Any) -> Iterator[int]:
             yield from _ids_inside(kind[part])
 
 
-@dataclass(frozen=True, eq=False)
-class FieldBinding:
-    """The fields that a query reads, and those of the index that have the same values.
-
-    Attributes:
-        built: The reading for which the index was built.
-        now: The reading of the query.
-    """
-
-    built: Reading
-    now: Reading
-    _built: dict[Path, _Field] = field(init=False, repr=False)
-    _now: dict[Path, _Field] = field(init=False, repr=False)
-    _paths: dict[tuple[int, ...], Path] = field(init=False, repr=False)
-
-    def __post_init__(self) -> None:
-        built, now = _fields_of(self.built), _fields_of(self.now)
-        object.__setattr__(self, "_built", built)
-        object.__setattr__(self, "_now", now)
-        object.__setattr__(self, "_paths", {each.ids: path for path, each in built.items()})
-
-    def path_in_index(self, path: Path) -> Path | None:
-        """Return the path under which the index has a column of the query; None: it has not."""
-        now = self._now.get(path)
-        before = None if now is None else self._paths.get(now.ids)
-        if now is None or before is None:
-            return None
-        built = self._built[before]
-        same_type = built.type == now.type or _is_promotion(built.type, now.type)
-        return before if same_type and built.has_values_of(now) else None
-
-    def reads_the_same(self, paths: Sequence[Path]) -> bool:
-        """Return whether an expression over these columns reads the same values as in the index.
-
-        An expression is found by what it computes from the names of columns.
-        """
-        for path in paths:
-            built, now = self._built.get(path), self._now.get(path)
-            if built is None or now is None:
-                return False
-            # The expression may compute something else from another type.
-            if built.type != now.type or not built.has_values_of(now):
-                return False
-        return bool(paths)
-
-    def is_used(self, path: Path) -> bool:
-        """Return whether a column of the index has the values of a column of the query."""
-        return any(self.path_in_index(each) == path for each in self._now)
-
-
-def _is_promotion(before: Any, after: Any) -> bool:
+def is_promotion(before: Any, after: Any) -> bool:
     """Return whether a type was promoted to another without a change of any value.
 
-    >>> _is_promotion("int", "long"), _is_promotion("decimal(9, 2)", "decimal(12, 2)")
+    >>> is_promotion("int", "long"), is_promotion("decimal(9, 2)", "decimal(12, 2)")
     (True, True)
-    >>> _is_promotion("long", "int"), _is_promotion("date", "timestamp")
+    >>> is_promotion("long", "int"), is_promotion("date", "timestamp")
     (False, False)
     """
     if not (isinstance(before, str) and isinstance(after, str)):

@@ -2,7 +2,8 @@
 
 The shim describes the reading (ReadFingerprint) when an index is built and again in every question.
 An index serves a question only if both descriptions are equal, compared as texts. Those of Iceberg
-are made and compared by `field_ids`.
+are made by `field_ids`, and those of Delta tables with column mapping by `mapped_columns`;
+`field_binding` compares them.
 
 reading.json, in the generation of such an index, has the description from the build.
 """
@@ -20,6 +21,7 @@ from tamis.indexing.format.layout import Pointer
 from tamis.indexing.format.store import Store
 
 __all__ = [
+    "DELTA",
     "FILE",
     "FILTER_PUSHDOWN",
     "FORMATS",
@@ -37,6 +39,8 @@ FILE: Final = "reading.json"
 FORMATS: Final = ("orc", "csv", "json")
 #: The format of an index of the files of an Iceberg table, which may be Parquet, ORC and Avro.
 ICEBERG: Final = "iceberg"
+#: The format of an index of a Delta table with column mapping, whose files are Parquet.
+DELTA: Final = "delta"
 #: The confs of Spark that switch off the readers that lose rows; see `loses_rows_to`.
 FILTER_PUSHDOWN: Final = {
     "orc": "spark.sql.orc.filterPushdown",
@@ -52,7 +56,7 @@ _SHOWN: Final = 3
 
 
 class Reading(msgspec.Struct, frozen=True):
-    """Everything that determines which rows Spark reads from a file.
+    """Everything that determines which rows and values Spark reads from a file.
 
     Attributes:
         format: The name of the format.
@@ -70,6 +74,11 @@ class Reading(msgspec.Struct, frozen=True):
     confs: dict[str, str]
     machine: dict[str, str]
 
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether all statistics are computed from rows, because footers have none."""
+        return self.format != DELTA
+
 
 def reading_of(text: str | bytes) -> Reading:
     """Parse a reading from its JSON.
@@ -84,7 +93,7 @@ def reading_of(text: str | bytes) -> Reading:
 
 
 def reading_in(store: Store, pointer: Pointer) -> Reading | None:
-    """Return the reading for which an index was built; None for Parquet.
+    """Return the reading for which an index was built; None: Parquet files by names of columns.
 
     Raises:
         IndexUnusable: The description cannot be read.
@@ -104,7 +113,7 @@ def refusal(reading: Reading, overlapping: bool) -> str | None:
     >>> refusal(Reading("csv", "", "", {"mode": "FAILFAST"}, {}, {}), False)
     'mode FAILFAST makes rows depend on the columns that a query reads: use mode PERMISSIVE'
     """
-    if reading.format == ICEBERG:
+    if reading.format in (ICEBERG, DELTA):
         return None
     if reading.format not in FORMATS:
         return f"{reading.format} files cannot be indexed, only Parquet, ORC, CSV and JSON files"

@@ -76,7 +76,8 @@ object Tamis {
     *   that are not Parquet also "reading" (ReadFingerprint), "overlapping" (a partition column is
     *   also in the files), and "malformed_record" (the column that `files` adds). For a table of
     *   Delta or Iceberg also "table_format" and, if no index describes its files, "refusal". For a
-    *   table of Iceberg also "iceberg" (IcebergSnapshot).
+    *   table of Iceberg also "iceberg" (IcebergSnapshot), and for one of Delta with column mapping
+    *   "delta" (MappedColumns).
     */
   def exportListing(session: SparkSession, pathOrTable: String, directory: String): String = {
     val classic = session.asInstanceOf[ClassicSession]

@@ -57,19 +57,21 @@ private[formats] object SparkFiles {
     Seq("ignoreCorruptFiles" -> "true", "ignoreMissingFiles" -> "true")
 
   /** Files that a table format lists, without the times that it records, which may differ from
-    * those of the files. Spark's own reader reads every row that was written, also those that were
-    * deleted since.
+    * those of the files. Every row that was written is read, also those that were deleted since.
     *
     * @param directories
     *   of all files of a version
     * @param refusal
     *   why no index describes them
+    * @param more
+    *   what else decides which values are read from them
     */
   def ofFormat(
       relation: HadoopFsRelation,
       directories: Seq[PartitionDirectory],
       format: String,
-      refusal: Option[String]
+      refusal: Option[String],
+      more: Option[(String, Any)]
   ): IndexedFiles = {
     val timeless = directories.map(d => PartitionDirectory(d.values, d.files.map(unchanging)))
     val listed = Listing.of(timeless, relation.partitionSchema)
@@ -78,7 +80,7 @@ private[formats] object SparkFiles {
     new SparkFiles(relation.copy(location = index)(relation.sparkSession), format) {
       override lazy val listing: Listing = listed
       override def details: Seq[(String, Any)] =
-        Seq("table_format" -> format) ++ refusal.map("refusal" -> _) ++ super.details
+        Seq("table_format" -> format) ++ refusal.map("refusal" -> _) ++ more
     }
   }
 

@@ -38,6 +38,9 @@ final case class DeltaSnapshot(
     partitionColumns: Seq[String]
 ) extends FormatSnapshot
 
+/** The columns of a Delta table with column mapping, as in [[DeltaSnapshot]]. */
+final case class MappedColumns(schema: String, columnMapping: String, partitionColumns: Seq[String])
+
 /** A snapshot of an Iceberg table (tamis.wire.iceberg).
   *
   * @param snapshotId

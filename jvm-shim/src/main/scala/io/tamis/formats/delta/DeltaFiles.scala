@@ -6,7 +6,7 @@ import io.tamis.listing.TableSize
 import io.tamis.remote.ExecutorJar
 import io.tamis.rules.relations.FileRelation
 import io.tamis.scan.{FilesReader, TamisTable}
-import io.tamis.wire.{Reason, Reasons}
+import io.tamis.wire.{MappedColumns, Reason, Reasons}
 import java.lang.ref.SoftReference
 import java.util
 
@@ -43,7 +43,7 @@ final class DeltaFiles private (private val relation: HadoopFsRelation) {
     addFiles.exists(Members.call(_, "deletionVector") != null)
 
   /** Whether Spark's own Parquet reader may return other rows than Delta's reader. */
-  private val needsDeltasReader: Boolean = hasDeletionVectors || reader.refusal.isDefined
+  private val needsDeltasReader: Boolean = hasDeletionVectors || reader.isNeeded
 
   /** Why Delta's own relation stays; None: a table of tamis may replace it. Its scans need classes
     * of tamis on executors if they have Delta's reader.
@@ -185,11 +185,17 @@ object DeltaFiles {
   def indexed(relation: HadoopFsRelation): Option[IndexedFiles] =
     if (!isOfDelta(relation)) None
     else {
-      val asParquet =
-        relation.copy(fileFormat = new ParquetFileFormat)(relation.sparkSession)
-      val refusal = new DeltaReader(relation.fileFormat).refusal
+      val reader = new DeltaReader(relation.fileFormat)
+      val format = relation.fileFormat match {
+        case delta: ParquetFileFormat if reader.mapsColumns => new MappedFormat(delta)
+        case _                                              => new ParquetFileFormat
+      }
+      val readable = relation.copy(fileFormat = format)(relation.sparkSession)
       val files = relation.location.listFiles(Nil, Nil)
-      Some(SparkFiles.ofFormat(asParquet, files, "delta", refusal))
+      val mapped = Option.when(reader.mapsColumns && reader.refusal.isEmpty)(
+        MappedColumns(reader.schema.json, reader.columnMapping, reader.partitionColumns)
+      )
+      Some(SparkFiles.ofFormat(readable, files, "delta", reader.refusal, mapped.map("delta" -> _)))
     }
 
   /** Whether a path is that of a table of Delta, and Delta can read it. */

@@ -13,7 +13,6 @@ import org.apache.spark.sql.execution.datasources.{
   HadoopFsRelation,
   PartitionDirectory
 }
-import org.apache.spark.sql.types.StructType
 
 /** The files that a file index of Delta lists, with the log that records their statistics.
   *
@@ -98,9 +97,9 @@ private[delta] object DeltaListing {
       ofCheckpoint.map(uriOf),
       commits.map(uriOf),
       stateOf(Members.get[String](reader.metadata, "id"), ofCheckpoint ++ commits),
-      Members.get[StructType](reader.metadata, "schema").json,
+      reader.schema.json,
       reader.columnMapping,
-      Members.get[Seq[String]](reader.metadata, "partitionColumns")
+      reader.partitionColumns
     )
   }
 

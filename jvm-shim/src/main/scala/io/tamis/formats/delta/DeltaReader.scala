@@ -2,6 +2,8 @@ package io.tamis.formats.delta
 
 import io.tamis.formats.Members
 
+import org.apache.spark.sql.types.StructType
+
 /** How Delta reads the files of a relation.
   *
   * @param format
@@ -14,13 +16,22 @@ private[delta] final class DeltaReader(format: AnyRef) {
   def columnMapping: String =
     Members.get[String](Members.call(metadata, "columnMappingMode"), "name")
 
-  /** Why Spark's own Parquet reader may find other values in the files; None: it does not. */
+  /** Whether columns may have other names in the files. */
+  def mapsColumns: Boolean = columnMapping != "none"
+
+  /** Whether Spark's own Parquet reader may find other values in the files. */
+  def isNeeded: Boolean = mapsColumns || needsRelation || widensTypes
+
+  /** Why no index describes the files; None: one may. */
   def refusal: Option[String] =
-    if (columnMapping != "none")
-      Some("its columns have other names in the files (column mapping)")
-    else if (needsRelation || widensTypes)
+    if (needsRelation || widensTypes)
       Some("it uses a feature that only Delta's own reader supports")
+    else if (!DeltaReader.Mappings(columnMapping))
+      Some(s"it has the unknown column mapping $columnMapping")
     else None
+
+  def schema: StructType = Members.get[StructType](metadata, "schema")
+  def partitionColumns: Seq[String] = Members.get[Seq[String]](metadata, "partitionColumns")
 
   /** Whether rules of Spark and Delta look for Delta's own relation, to read a part of VARIANT
     * columns or to add the columns of changes.
@@ -39,6 +50,7 @@ private[delta] final class DeltaReader(format: AnyRef) {
 }
 
 private object DeltaReader {
+  private val Mappings = Set("none", "name", "id")
 
   // features of tables whose files Spark's own reader may read differently
   private val Widening = Set("typeWidening", "typeWidening-preview")
