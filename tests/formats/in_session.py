@@ -24,6 +24,7 @@ __all__ = [
     "explained",
     "has_text",
     "in_other_order",
+    "joined_batches",
     "manage_commits",
     "manage_no_commits",
     "merge_streamed",
@@ -262,6 +263,27 @@ def streamed_keys(
     reader = spark.readStream.options(**options).option("maxFilesPerTrigger", "2").table(table)
     keys = spark.table(static).where("id + 0 BETWEEN 95 AND 202 AND id % 5 = 0").select("id")
     return _written(reader.select("id").join(keys, "id"))
+
+
+def joined_batches(spark: SparkSession, source: str, static: str) -> list[Any]:
+    """Return what each batch of a streaming read finds in a table that changes after each batch."""
+    found = []
+
+    def change(batch: DataFrame, number: int) -> None:
+        found.append(sorted(map(tuple, batch.collect())))
+        update = f"UPDATE {static} SET k = {number + 10} WHERE id % 3 = 0"
+        batch.sparkSession.sql(update)
+
+    keys = spark.table(static).where("id BETWEEN 95 AND 250 AND k <> 5").select("id", "k")
+    stream = spark.readStream.option("maxFilesPerTrigger", "1").table(source).select("id")
+    query = stream.join(keys, "id").writeStream.foreachBatch(change).trigger(availableNow=True)
+    running = query.start()
+    try:
+        running.awaitTermination(120)
+        assert running.exception() is None, running.exception()
+    finally:
+        running.stop()
+    return found
 
 
 def _written(stream: DataFrame) -> list[Any]:

@@ -17,6 +17,8 @@ could go wrong, besides what tests of queries over Delta cover:
     columns of Delta's metadata                 test_row_ids
     entries of a table that was replaced        test_replaced_table
     data of a cached query                      test_frames_around_commits
+    a batch that sees an older static table     test_streams_that_join_a_table_that_changes
+    what was learnt of a column's former name   test_renamed_column_is_another_one
     rows that a command reads                   test_delta.test_writes_are_as_without_tamis
     conflicts with other commits                test_row_level_commands
 """
@@ -25,6 +27,7 @@ from __future__ import annotations
 
 import json
 import re
+from ast import literal_eval
 from pathlib import Path
 
 import pytest
@@ -399,3 +402,29 @@ def test_frames_around_commits(formats: Statements) -> None:
         name = table(formats, f"early_frames_{kind}", files=2)
         found.append(formats.text_of("tests.formats.in_session:around_commits", name, **confs))
     assert found[0] == found[1]
+
+
+def test_streams_that_join_a_table_that_changes(formats: Statements) -> None:
+    """Each batch joins the version that is the latest when it begins."""
+    tables = table(formats, "early_streamed", files=2), table(formats, "early_static", files=2)
+    found = formats.text_of("tests.formats.in_session:joined_batches", *tables, **EARLY)
+    batches = literal_eval(found)
+    assert len(batches) == 2
+    for number, rows in enumerate(batches):
+        ids = range(95, 100) if rows[0][0] < 100 else range(100, 200)
+        of_ids = {key: 10 if number == 1 and key % 3 == 0 else key % 7 for key in ids}
+        assert rows == [(key, k) for key, k in of_ids.items() if k != 5]
+
+
+def test_renamed_column_is_another_one(formats: Statements) -> None:
+    """The files stay the same, and what was learnt of them remains."""
+    name = table(formats, "early_renamed", files=2)
+    condition = "s RLIKE 'text [0-9]+'"  # true for every row
+    for _ in range(2):
+        formats.same(f"SELECT * FROM {name} WHERE {condition}", **EARLY)
+    assert name in str(formats.sql("SELECT * FROM tamis_remembered()").rows)
+    formats.sql(f"ALTER TABLE {name} SET {properties(columnMapping_mode='name')}")
+    formats.sql(f"ALTER TABLE {name} RENAME COLUMN s TO old")
+    formats.sql(f"ALTER TABLE {name} ADD COLUMN s STRING")
+    assert formats.same(f"SELECT * FROM {name} WHERE {condition}", **EARLY).rows == []
+    assert len(formats.same(f"SELECT id FROM {name} WHERE old RLIKE 'text'", **EARLY).rows) == 200
