@@ -69,7 +69,7 @@ def hours(spark: SparkSession, tmp_path: Path) -> str:
         ("year(day) = 1995 AND month(day) = 3", 744 + 2 * ROW_GROUP),
         ("n + 1 = 500", ROW_GROUP),
         ("n DIV 1000 = 3", 1000 + 2 * ROW_GROUP),
-        ("CAST(amount AS INT) = 77", 2 * ROW_GROUP),
+        ("CAST(amount AS BIGINT) = 77", 2 * ROW_GROUP),
         ("substring(name, 1, 2) = '4-'", 1000 + 2 * ROW_GROUP),
         ("s.`a b` * 2 BETWEEN 100 AND 110", 2 * ROW_GROUP),
         ("coalesce(n, 0) = 77", ROW_GROUP),
@@ -96,6 +96,7 @@ def test_implied_ranges_skip_row_groups(
     "condition",
     [
         "month(day) = 3",
+        "CAST(amount AS INT) = 77",  # overflows from a decimal on that not every file can hold
         "coalesce(n, 77) = 77",
         "abs(x) < 5.0D",
         "x + 1 = 5.0D",
