@@ -476,7 +476,7 @@ def test_a_table_that_is_no_longer_mapped(formats: Statements) -> None:
 
 def test_random_changes_of_columns(formats: Statements, tmp_path: Path) -> None:
     tally = formats.function(
-        "tests.formats.random_mapped_tables:run", folder=str(tmp_path), seed=1, count=40
+        "tests.formats.random_mapped_tables:run", folder=str(tmp_path), seed=1, count=20
     )
     assert tally["differences"] == []
     assert tally["queries"] >= 40
