@@ -256,9 +256,12 @@ def test_type_widening_is_refused(formats: Statements) -> None:
         formats.index("build", "widening")
 
 
-def test_row_groups_of_delta(formats: Statements) -> None:
-    formats.sql("DROP TABLE IF EXISTS grouped")
-    formats.sql(f"CREATE TABLE grouped (id BIGINT, s STRING) USING delta {deletes('delta')}")
+def grouped(formats: Statements, name: str, clause: str, key: str = "id") -> None:
+    """Write a table of Delta, with two files of several row groups, and 2000 values of the key."""
+    formats.sql(f"DROP TABLE IF EXISTS {name}")
+    formats.sql(f"CREATE TABLE {name} (id BIGINT, s STRING) USING delta {clause}")
+    if key != "id":
+        formats.sql(f"ALTER TABLE {name} RENAME COLUMN id TO {key}")
     small = {
         "parquet.block.size": "4096",
         "parquet.block.size.row.check.min": "10",
@@ -266,7 +269,11 @@ def test_row_groups_of_delta(formats: Statements) -> None:
     }
     for start in (0, 1000):
         values = f"SELECT /*+ COALESCE(1) */ id, sha2(string(id), 512) FROM range({start}, {start} + 1000)"
-        formats.sql(f"INSERT INTO grouped {values}", **small)
+        formats.sql(f"INSERT INTO {name} {values}", **small)
+
+
+def test_row_groups_of_delta(formats: Statements) -> None:
+    grouped(formats, "grouped", deletes("delta"))
     formats.index("build", "grouped")
     query = "SELECT * FROM grouped WHERE id = 5"
     (scan,) = formats.same(query).scans

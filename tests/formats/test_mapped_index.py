@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.formats.tables import united
-from tests.formats.test_index import append, created, directory_of, folder
+from tests.formats.test_index import append, created, directory_of, folder, grouped
 from tests.launch.statements import OFF, Answer, Statements
 
 pytestmark = pytest.mark.spark
@@ -192,17 +192,7 @@ def test_mapping_that_is_turned_on_after_the_build(formats: Statements) -> None:
 @pytest.mark.parametrize("mode", MODES)
 def test_row_groups_with_and_without_deleted_rows(formats: Statements, mode: str) -> None:
     name = f"grouped_{mode}"
-    formats.sql(f"DROP TABLE IF EXISTS {name}")
-    formats.sql(f"CREATE TABLE {name} (id BIGINT, s STRING) USING delta {mapped(mode)}")
-    formats.sql(f"ALTER TABLE {name} RENAME COLUMN id TO old")
-    small = {
-        "parquet.block.size": "4096",
-        "parquet.block.size.row.check.min": "10",
-        "parquet.page.size.row.check.min": "10",
-    }
-    for start in (0, 1000):
-        values = f"SELECT /*+ COALESCE(1) */ id, sha2(string(id), 512) FROM range({start}, {start} + 1000)"
-        formats.sql(f"INSERT INTO {name} {values}", **small)
+    grouped(formats, name, mapped(mode), key="old")
     formats.index("build", name, expressions=["old % 1000"])
     (scan,) = found(formats, name, "old % 1000 = 700").scans
     assert scan["row_groups_kept"] == 2
