@@ -142,8 +142,10 @@ def warned(spark: SparkSession) -> int:
 def test_python_that_cannot_maintain_costs_one_warning(
     spark: SparkSession, path: str, tmp_path: Path
 ) -> None:
+    spark.conf.set("spark.tamis.index.auto.idleTime", "1h")  # until its Python is another one
     assert query(spark, path) == [FILES, FILES]
     spark.conf.set("spark.tamis.python", "/nonexistent/python")
+    spark.conf.set("spark.tamis.index.auto.idleTime", "0s")
     try:
         wait_until(lambda: warned(spark) > 0)
         assert warned(spark) == 1

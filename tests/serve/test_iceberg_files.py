@@ -96,14 +96,15 @@ def test_a_slow_snapshot_is_read_to_its_end_for_a_later_query(
         return open_snapshot(*arguments)
 
     monkeypatch.setattr(iceberg, "open_snapshot", slow)
-    asked = question(lake, tmp_path, patience_ms=10)
+    asked = question(lake, tmp_path)  # writes the list of manifests, which a thread then reads
+    impatient = json.dumps({**json.loads(asked), "patience_ms": 10})
     for _ in range(2):
-        answer = json.loads(write_iceberg_files(asked))
+        answer = json.loads(write_iceberg_files(impatient))
         assert answer["is_pending"]
         assert "later query" in answer["problem"]
     assert len(reads) == 1
     may_read.set()
-    answer = json.loads(write_iceberg_files(question(lake, tmp_path)))
+    answer = json.loads(write_iceberg_files(asked))
     assert (answer["files"], answer["is_pending"]) == (1, False)
 
 
