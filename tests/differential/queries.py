@@ -28,6 +28,7 @@ if __name__ == "__main__":
 from tests.class_archive import class_path, java_options
 from tests.differential.answers import Difference, Tally, compare
 from tests.differential.grammar import Grammar, Statement
+from tests.differential.grammar.productions import RECENT
 from tests.differential.shrink import Shrinker
 from tests.differential.tree import Items
 from tests.differential.worlds import World, changes, random_world, settings
@@ -40,9 +41,10 @@ QUERIES_PER_WORLD = 60
 #: Number of queries until settings are drawn again, and until tables change.
 QUERIES_PER_SETTINGS = 12
 QUERIES_PER_CHANGE = 20
-#: How often one of the last statements is compared again: a scan may then use what one before it
-#: has learnt, about a table that has changed since, or under other settings.
-AGAIN, RECENT = 0.5, 8
+#: How often one of the last statements, or of their filters alone, is compared again: a scan may
+#: then use what one before it has learnt, about a table that has changed since, or under other
+#: settings.
+AGAIN = 0.5
 #: How many differences of a run are shrunk; the others are only printed.
 SHRUNK = 12
 
@@ -125,6 +127,8 @@ class _Run:
     def _drawn(self, grammar: Grammar) -> Statement:
         if self.recent and self.rng.random() < AGAIN:
             self.spark._jvm.io.tamis.Tamis.flushLearnt(self.spark._jsparkSession)
+            if grammar.earlier and self.rng.random() < 0.5:
+                return grammar.filtered_again()
             return self.rng.choice(self.recent)
         statement = grammar.statement()
         self.recent.append(statement)

@@ -12,7 +12,7 @@ import random
 import shutil
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
@@ -62,6 +62,9 @@ SETTINGS: dict[str, list[str]] = {
     "spark.tamis.evaluateValues.enabled": ["true", "true", "true", "false"],
     "spark.tamis.evaluateValues.maxValues": ["10000", "10000", "3"],
 }
+
+#: The session of tests learns nothing by default.
+_DEFAULTS: Final = {"spark.tamis.remember.enabled": "true"}
 
 #: A conf that changes what a reader returns, for a table of another session.
 OTHER_SESSIONS = [
@@ -226,7 +229,7 @@ class World:
 
     def configure(self, spark: SparkSession) -> None:
         """Apply the settings; others get the value of the session."""
-        given = dict(self.settings)
+        given = {**_DEFAULTS, **dict(self.settings)}
         for name in SETTINGS:
             if name in given:
                 spark.conf.set(name, given[name])

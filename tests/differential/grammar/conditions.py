@@ -186,13 +186,21 @@ class Conditions(Expressions):
 
     def base_filter(self, table: RandomTable) -> Node:
         """A predicate directly over a table, whose columns have no alias."""
+        if self.chance(0.25):
+            return self.noted(table, self.rare(table))
         if self.chance(0.65):
             low = self.rng.randint(-1, max(table.rows, 1))
             high = low + self.rng.choice([3, 3, 10, 20, 40])
-            return node("pred", self.rng.choice(
+            return self.noted(table, node("pred", self.rng.choice(
                 [f"_row >= {low}", f"_row < {high}", f"_row BETWEEN {low} AND {high}",
-                 f"_row + 1 BETWEEN {low} AND {high}", f"_row IN ({low}, {high})"]))  # fmt: skip
+                 f"_row + 1 BETWEEN {low} AND {high}", f"_row IN ({low}, {high})"])))  # fmt: skip
         return self.raw(table)
+
+    def rare(self, table: RandomTable) -> Node:
+        """A predicate that statistics do not decide, true of few rows: what scans learn."""
+        values = self.rng.choice(["_row", f"_row, {self.rng.choice(self.columns[table.name]).sql}"])
+        share = self.rng.choice([5, 11, 23])
+        return node("pred", f"abs(hash({values})) % {share} = {self.rng.randrange(5)}")
 
     def raw(self, table: RandomTable) -> Node:
         """A predicate of tests.differential.random_predicates."""
@@ -212,7 +220,7 @@ class Conditions(Expressions):
                 text = self.rng.choice(recorded)
                 if self.chance(0.6):
                     text += f" AND {predicate(self.rng, table)}"
-        return node("pred", f"({text})")
+        return self.noted(table, node("pred", f"({text})"))
 
     def computed(self, value: str, table: RandomTable) -> str:
         """A predicate over an expression that an index may have recorded."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from abc import ABC, abstractmethod
+from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
@@ -12,6 +13,9 @@ from tests.differential.random_tables import RandomTable
 from tests.differential.tree import Node
 
 T = TypeVar("T")
+
+#: How many of the last statements, and of the last filters of tables, may be compared again.
+RECENT = 8
 
 
 class Productions(ABC):
@@ -26,6 +30,7 @@ class Productions(ABC):
         self.tables = tables
         self.columns = {table.name: columns_of(rng, table) for table in tables}
         self.keys = [key for table in tables for key in keys_of(table)] or [0]
+        self.earlier: deque[tuple[RandomTable, Node]] = deque(maxlen=RECENT)
         self.ctes: list[tuple[str, Columns]] = []
         self.names = 0
         self.products = 0
@@ -48,6 +53,11 @@ class Productions(ABC):
     def table(self) -> RandomTable:
         """One of the tables."""
         return self.rng.choice(list(self.tables))
+
+    def noted(self, table: RandomTable, filter_: Node) -> Node:
+        """The filter, of which a later statement may ask again."""
+        self.earlier.append((table, filter_))
+        return filter_
 
     # Productions that earlier modules need.
 

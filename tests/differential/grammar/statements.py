@@ -71,6 +71,18 @@ class Grammar(Queries):
             tail.append(node("clause", f" OFFSET {self.rng.choice([1, 3, 20])}"))
         return Statement(query, Items(" ORDER BY ", ", ", tuple(order)), Items("", "", tuple(tail)))
 
+    def filtered_again(self) -> Statement:
+        """The rows of a table that pass an earlier filter, without what surrounded the filter.
+
+        What a scan under a LIMIT, a join or a top-k has learnt must hold for all rows.
+        """
+        table, filter_ = self.rng.choice(self.earlier)
+        items = self.rng.choice(["_row AS c1", "count(*) AS c1, sum(_row) AS c2"])
+        where = Items(" WHERE ", " AND ", (filter_,))
+        nothing = Items("", "", ())
+        query = node("query", f"SELECT {items} FROM {table.name}", where)
+        return Statement(query, nothing, nothing)
+
     def direction(self) -> str:
         """A sort direction."""
         return self.rng.choice(["", "DESC", "ASC NULLS LAST", "DESC NULLS FIRST"])
