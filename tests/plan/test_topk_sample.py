@@ -12,7 +12,12 @@ from tamis.files.segments import Segment
 from tamis.files.table import ArrowStatistics
 from tamis.plan.goals.file_keys import key_of_files
 from tamis.plan.goals.sort_keys import KeyOfFiles, SortKey
-from tamis.plan.goals.topk_sample import reading_costs, samples
+from tamis.plan.goals.topk_sample import (
+    guessed_at_near,
+    reading_costs,
+    sample_of_extremes,
+    samples,
+)
 
 A, B = Column(("a",), LONG), Column(("b",), STRING)
 COUNT = 100
@@ -117,3 +122,49 @@ def test_unknown_far_edges_are_not_sampled() -> None:
         "null_count.b": [0] * COUNT,
     }
     assert sampled(keys(cells, B))[0] == [3]  # type: ignore[arg-type]
+
+
+# --- MIN and MAX --------------------------------------------------------------------------------
+
+
+def sampled_for_extremes(
+    of_files: list[tuple[SortKey, KeyOfFiles]], share: float = 0.1, least: float = 1e6
+) -> list[int] | None:
+    records = np.full(COUNT, 1000)
+    reading = reading_costs(records, records * 64, 10.0, ["string"], ["string"])
+    chosen = sample_of_extremes(of_files, share * records, reading, least, np.ones(COUNT, np.bool_))
+    return None if chosen is None else np.flatnonzero(chosen).tolist()
+
+
+def test_a_sample_holds_the_first_files_of_each_function() -> None:
+    both = keys(clustered(), A) + keys(clustered(), A, descending=True)
+    assert sampled_for_extremes(both) == [0, 99]
+    assert sampled_for_extremes(both, share=0.003) == [0, 1, 98, 99]
+
+
+def test_files_with_values_like_those_of_the_sample_are_not_read() -> None:
+    # the first half of the files has the value 0 and the second half has 1
+    halves = {
+        "min.a": [int(k >= 50) for k in range(COUNT)],
+        "max.a": [int(k >= 50) for k in range(COUNT)],
+        "null_count.a": [0] * COUNT,
+    }
+    both = keys(halves, A) + keys(halves, A, descending=True)
+    assert sampled_for_extremes(both) == [0, 50]
+    assert sampled(keys(halves, A), rows=1) == []  # ORDER BY reads the ties
+
+
+def test_of_overlapping_files_the_near_edge_is_expected_if_all_rows_pass() -> None:
+    (key, of_files), *_ = keys(clustered(step=0), A)
+    assert sampled_for_extremes([(key, of_files)]) is None
+    assert sampled_for_extremes([(key, guessed_at_near(of_files, np.ones(COUNT, np.bool_)))]) == [0]
+    some = np.arange(COUNT) == 7
+    assert sampled_for_extremes([(key, guessed_at_near(of_files, some))]) == [7]
+    text = {"min.b": ["a"] * COUNT, "max.b": ["z"] * COUNT, "null_count.b": [0] * COUNT}
+    (key, of_files), *_ = keys(text, B)  # type: ignore[arg-type]
+    assert sampled_for_extremes([(key, guessed_at_near(of_files, some))]) == [7]
+
+
+@pytest.mark.parametrize("why", [{"share": 0.0001}, {"share": 0.0}, {"least": 1e12}], ids=str)
+def test_no_sample_of_extremes_that_does_not_pay_off(why: dict[str, float]) -> None:
+    assert sampled_for_extremes(keys(clustered(), A), **why) is None

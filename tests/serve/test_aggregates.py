@@ -52,7 +52,7 @@ def column(name: str, data_type: str) -> dict[str, Any]:
     return {"n": "col", "p": [name], "t": data_type}
 
 
-A, P = column("a", "long"), column("p", "integer")
+A, P, S = column("a", "long"), column("p", "integer"), column("s", "string")
 
 
 def answer_of(
@@ -61,6 +61,7 @@ def answer_of(
     *conjuncts: Any,
     keys: list[int] | None = None,
     by: tuple[Any, ...] = (),
+    sample: Any = None,
 ) -> dict[str, Any] | None:
     directory = root.parent / "snapshot"
     fingerprint, files = write_snapshot(root, directory, {"p": pa.array([0, 1, 2], pa.int32())})
@@ -75,7 +76,8 @@ def answer_of(
         "table": {"roots": [uri_of(root)], "partition_columns": [{"name": "p", "type": "integer"}]},
         "cache_directory": str(root.parent / "cache"),
         "conjuncts": conjuncts,
-        "goal": {"kind": "aggregate", "aggregates": aggregates, "keys": keys, "by": by},
+        "goal": {"kind": "aggregate", "aggregates": aggregates, "keys": keys, "by": by}
+        | {"sample": sample},
     }
     answer = json.loads(Handler().plan(msgspec.json.encode(request).decode()))
     assert "error" not in answer
@@ -185,9 +187,31 @@ def test_reason_names_the_string_that_is_not_utf_8() -> None:
     assert [group.values for group in answered.groups] == [[1, "a"]]
 
 
-# --- recorded aggregates --------------------------------------------------------------------------
+def test_a_sample_of_the_files_that_are_left(table: Path) -> None:
+    sample = {"columns": ["string"], "sampled": ["string"], "least": 0}
+    extremes = [("min", S), ("max", S)]
+    some = {"n": "in", "a": A, "t": "long", "v": [k for k in range(30) if k % 5], "null": False}
+    found = answer_of(table, extremes, some, sample=sample)
+    assert found == {
+        "kind": "aggregate",
+        "files": {"form": "all"},
+        "covered": 0,
+        "skipped": 0,
+        "groups": [],
+        "sample": {"form": "ranges", "data": [[0, 1], [2, 3]]},
+    }
+    without = answer_of(table, extremes, some)
+    assert without is not None
+    assert without["kind"] == "nothing"
+    # a single file is left
+    assert answer_of(table, extremes, some | {"v": [5]}, sample=sample) == without
+    assert answer_of(table, [*extremes, ("count", None)], some, sample=sample) == without
+    # the filter may raise
+    raising = {"n": "opaque", "sql": "f(a)", "t": "boolean", "cols": [["a"]]}
+    assert answer_of(table, extremes, some, raising, sample=sample) == without
 
-S = column("s", "string")
+
+# --- recorded aggregates --------------------------------------------------------------------------
 
 
 def record(root: Path, *aggregates: str, by: tuple[str, ...] = ()) -> None:

@@ -186,11 +186,14 @@ class AggregateGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="aggregat
       directories have the number 0.
     - `by` has the documents of the columns. If it is empty and `keys` is null, there is a single
       group, which exists even without rows.
+    - `sample`: null if the query cannot read a sample. All aggregates are MIN or MAX of columns,
+      without a FILTER and in a single group, if it can.
     """
 
     aggregates: list[AggregateDocument]
     keys: list[int] | None = None
     by: list[Any] = []
+    sample: SampleDocument | None = None
 
 
 class FactsGoal(msgspec.Struct, frozen=True, tag_field="kind", tag="facts"):
@@ -255,19 +258,23 @@ class PartialDocument(msgspec.Struct, frozen=True, omit_defaults=True):
     by: list[bool | int | float | str | None] = []
 
 
-class AggregateAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="aggregate"):
+class AggregateAnswer(
+    msgspec.Struct, frozen=True, tag_field="kind", tag="aggregate", omit_defaults=True
+):
     """The part of an aggregate that statistics answer.
 
     - `files`: the files that still have to be read.
     - `covered`: the number of files whose aggregates are in `groups`.
     - `skipped`: the number of files that are in neither, because they change nothing.
     - `groups`: the aggregates of the covered files. Groups without a row are left out.
+    - `sample`: files that the query should read first, some of `files`. Null: there is no sample.
     """
 
     files: Kept
     covered: int
     skipped: int
     groups: list[PartialDocument]
+    sample: Kept | None = None
 
 
 class FilesAnswer(msgspec.Struct, frozen=True, tag_field="kind", tag="files"):

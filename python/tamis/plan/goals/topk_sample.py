@@ -1,4 +1,4 @@
-"""ORDER BY with LIMIT: choose a sample of files whose rows show at run time which files to read.
+"""ORDER BY with LIMIT, MIN and MAX: choose files whose rows show at run time which files to read.
 
 If a filter decides which rows count, statistics rarely prove that some files hold n rows. But n
 rows of *any* files are enough for a proof once they have been read: if n rows of the sample pass
@@ -13,6 +13,10 @@ T is then expected to be no later than the far edge of the last file of the samp
 what is left to read. If fewer than n rows of the sample pass, a second, larger sample is read. It
 contains the first, because T has to come from n rows.
 
+MIN(c) needs the first row of ORDER BY c, and MAX(c) that of ORDER BY c DESC, where NULL is last.
+Only its key matters, so the scan reads the files of the sample, and of the others those that may
+hold a row *before* it. A file with only some copies of the least value is then not read.
+
 A sample pays off only if reading it costs little compared with what it saves. Its cost is limited,
 because it is lost if T rules nothing out. Costs are in nanoseconds of one core.
 """
@@ -25,12 +29,14 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tamis.evaluation.domain.bounds import Flags
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, Numbers, SortKey, ranks
 from tamis.plan.goals.topk import Boundary, first_files, placed
 
-__all__ = ["Reading", "reading_costs", "samples"]
+__all__ = ["Reading", "guessed_at_near", "reading_costs", "sample_of_extremes", "samples"]
 
 Costs = npt.NDArray[np.float64]
 
@@ -111,20 +117,12 @@ def samples(
     Returns:
         One flag per file for each sample. Empty if a sample is not expected to pay off.
     """
-    first = keys[0][1]
-    usable = (
-        kept[first.ordinals]
-        & first.far_is_known()
-        & first.may_be[Group.VALUE]
-        & (expected[first.ordinals] > 0)
-    )
-    places = _in_order(keys, len(kept))
-    places = places[usable[places]]
+    first, places = keys[0][1], _usable(keys, expected, kept)
     held = np.cumsum(expected[first.ordinals[places]])
     chosen: list[Flags] = []
     sizes = (_SAFETY, _SAFETY * _WIDER)
     for times, most, saves in zip(sizes, _MOST, _TIMES_LEAST, strict=True):
-        count = int(np.searchsorted(held, rows * times)) + 1
+        count = _enough(held, rows * times)
         if chosen and least > 0:
             # as much as the limit allows: more rows than in the first sample are a better chance
             costs = np.cumsum(reading.sample[first.ordinals[places]])
@@ -141,15 +139,84 @@ def samples(
     return chosen
 
 
+def sample_of_extremes(
+    keys: Sequence[tuple[SortKey, KeyOfFiles]],
+    expected: npt.NDArray[np.float64],
+    reading: Reading,
+    least: float,
+    kept: Flags,
+) -> Flags | None:
+    """Return the files to read first for MIN and MAX, or None if that is not expected to pay off.
+
+    The arguments are those of samples(), with one key per function: MIN is the first row of an
+    ascending order, and MAX that of a descending one. The scan reads the sample, too, so that other
+    files with rows at the values of the sample are not needed.
+    """
+    sample, left = np.zeros(len(kept), np.bool_), np.zeros(len(kept), np.bool_)
+    for key, of_files in keys:
+        places = _usable([(key, of_files)], expected, kept)
+        count = _enough(np.cumsum(expected[of_files.ordinals[places]]), _SAFETY)
+        count = min(count, len(places)) if least == 0 else count
+        if not count or count > len(places):
+            return None
+        chosen = np.zeros(len(kept), np.bool_)
+        chosen[of_files.ordinals[places[:count]]] = True
+        sample |= chosen
+        last = _last(key, of_files, chosen)
+        # no place is counted: files with rows before the position, and those that are not known
+        left |= kept if last is None else first_files(replace(key, only=True), of_files, last, kept)
+    left |= sample
+    return sample if _pays(sample, left, _MOST[0], least, reading, kept) else None
+
+
+def guessed_at_near(of_files: KeyOfFiles, surely: Flags) -> KeyOfFiles:
+    """Return the key of files as if all of their rows were at the near edge, where `surely` is set.
+
+    For choosing a sample: if all rows of a file pass, its near edge is likely to be the key of one.
+    """
+    near, far = of_files.near, of_files.far
+    if isinstance(near, np.ndarray):
+        return replace(of_files, far=np.where(surely, near, far))
+    return replace(of_files, far=pc.if_else(pa.array(surely), near, far))
+
+
+def _enough(held: npt.NDArray[np.float64], rows: float) -> int:
+    """Return how many of the first files are expected to hold so many rows."""
+    return int(np.searchsorted(held, rows)) + 1
+
+
+def _usable(
+    keys: Sequence[tuple[SortKey, KeyOfFiles]], expected: npt.NDArray[np.float64], kept: Flags
+) -> npt.NDArray[np.intp]:
+    """Return the places of the first key that a sample may use, in the order of the far edges."""
+    first = keys[0][1]
+    usable = (
+        kept[first.ordinals]
+        & first.far_is_known()
+        & first.may_be[Group.VALUE]
+        & (expected[first.ordinals] > 0)
+    )
+    places = _in_order(keys, len(kept))
+    return places[usable[places]]
+
+
+def _last(key: SortKey, of_files: KeyOfFiles, sample: Flags) -> Boundary | None:
+    """Return the position of the last row of a sample; None if it is not known."""
+    places = np.flatnonzero(sample[of_files.ordinals] & of_files.far_is_known())
+    if not len(places):
+        return None
+    latest = int(places[np.argmax(ranks(of_files.far, key.descending)[places])])
+    return Boundary(Group.VALUE, of_files.far[latest], places[:0])
+
+
 def _left(keys: Sequence[tuple[SortKey, KeyOfFiles]], sample: Flags, kept: Flags) -> Flags:
     """Return the files that are left if the n-th row is the last one of the sample."""
     key, of_files = keys[0]
-    places = np.flatnonzero(sample[of_files.ordinals] & of_files.far_is_known())
-    if not len(places):
+    last = _last(key, of_files, sample)
+    if last is None:
         return kept
-    latest = int(places[np.argmax(ranks(of_files.far, key.descending)[places])])
-    last = Boundary(Group.VALUE, of_files.far[latest], places[:0])
     left = first_files(replace(key, only=False), of_files, last, kept)
+    places = sample[of_files.ordinals] & of_files.far_is_known()
     if len(keys) == 1 or not of_files.all_at(last.value)[places].all():
         return left
     where = placed(key, of_files, last)

@@ -8,17 +8,22 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from tamis.evaluation.domain.bounds import Flags
 from tamis.evaluation.domain.registers import sketch_kind
 from tamis.expr.nodes import Column, Expr, Value
 from tamis.expr.rewrites import simplify
 from tamis.expr.sql import to_sql
 from tamis.plan.goals.aggregate import Answered, MayOverflowError, NotTextError, answer
 from tamis.plan.goals.aggregate_functions import Aggregate, Function
+from tamis.plan.goals.file_keys import key_of_files
 from tamis.plan.goals.fully_matching import fully_matching
 from tamis.plan.goals.group_contributions import recorded
+from tamis.plan.goals.sort_keys import SortKey
+from tamis.plan.goals.topk_sample import guessed_at_near, sample_of_extremes
 from tamis.plan.goals.unraised_errors import files_that_may_raise
 from tamis.plan.passing_rows import passing_segments
 from tamis.serve.goals.goal_context import GoalContext, nothing
+from tamis.serve.goals.sample_costs import rows_and_costs
 from tamis.wire.catalyst import decode_conjuncts
 from tamis.wire.constants import plain_constant
 from tamis.wire.goals import (
@@ -27,6 +32,7 @@ from tamis.wire.goals import (
     GoalAnswer,
     NothingAnswer,
     PartialDocument,
+    SampleDocument,
 )
 from tamis.wire.kept import encode_kept
 
@@ -61,6 +67,36 @@ def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer |
     if strange is not None:
         return nothing("AGGREGATE_NOT_UNDERSTOOD", aggregate=_name(strange))
     matching = fully_matching(context.conjuncts, scan.segments, kept, context.decision.known)
+    found = _answered(goal, aggregates, columns, matching, needs_recorded, context)
+    left = found.left if isinstance(found, Answered) else kept
+    sample = (
+        None if goal.sample is None else _sample(goal.sample, aggregates, matching, left, context)
+    )
+    first = None if sample is None else encode_kept(sample)
+    if isinstance(found, NothingAnswer):
+        return found if first is None else AggregateAnswer(encode_kept(kept), 0, 0, [], first)
+    groups = [
+        PartialDocument(
+            partial.key,
+            [_constant(*each) for each in zip(aggregates, partial.values, strict=True)],
+            [plain_constant(value) for value in partial.by],
+        )
+        for partial in found.partials
+    ]
+    return AggregateAnswer(encode_kept(found.left), found.covered, found.skipped, groups, first)
+
+
+def _answered(
+    goal: AggregateGoal,
+    aggregates: list[Aggregate],
+    columns: list[Column],
+    matching: Flags,
+    needs_recorded: bool,
+    context: GoalContext,
+) -> Answered | NothingAnswer:
+    """Return the part that statistics answer, or why there is none."""
+    scan, kept = context.scan, context.decision.kept
+    has_recorded = any(segment.statistics.grouped() for segment in scan.segments)
     passing = passing_segments(context.conjuncts, scan.segments, context.decision.learnt)
     may_be_known = has_recorded or matching.any() or bool(context.decision.learnt)
     if kept.any() and (scan.num_records is None or not may_be_known):
@@ -108,15 +144,37 @@ def answer_aggregates(goal: AggregateGoal, context: GoalContext) -> GoalAnswer |
         return nothing("AGGREGATE_MAY_OVERFLOW", aggregate=_name(problem.aggregate))
     if len(answered.partials) > _MOST_GROUPS or _registers(answered) > _MOST_REGISTERS:
         return nothing("AGGREGATE_HAS_MANY_GROUPS", groups=len(answered.partials))
-    groups = [
-        PartialDocument(
-            partial.key,
-            [_constant(*each) for each in zip(aggregates, partial.values, strict=True)],
-            [plain_constant(value) for value in partial.by],
-        )
-        for partial in answered.partials
-    ]
-    return AggregateAnswer(encode_kept(answered.left), answered.covered, answered.skipped, groups)
+    return answered
+
+
+def _sample(
+    sample: SampleDocument,
+    aggregates: list[Aggregate],
+    matching: Flags,
+    left: Flags,
+    context: GoalContext,
+) -> Flags | None:
+    """Return the files to read first, of those that are left; None: it does not pay off.
+
+    None as well if a filter may raise an error: plain Spark evaluates it in each of these files.
+    """
+    conjuncts, segments = context.conjuncts, context.scan.segments
+    known = rows_and_costs(sample, matching, left, context)
+    if known is None or files_that_may_raise(conjuncts, segments, left & ~matching).any():
+        return None
+    passing = passing_segments(conjuncts, segments, context.decision.learnt)
+    keys = []
+    for each in aggregates:
+        if each.column is None or each.function not in (Function.MIN, Function.MAX):
+            return None
+        key = SortKey(each.column, each.function is Function.MAX, False, True)
+        of_files = key_of_files(key, conjuncts, passing, left)
+        if of_files is None:
+            return None
+        likely = matching[of_files.ordinals] | of_files.passes
+        keys.append((key, guessed_at_near(of_files, likely)))
+    expected, reading = known
+    return sample_of_extremes(keys, expected, reading, sample.least * 1e6, left)
 
 
 def _aggregates(goal: AggregateGoal, decoded: list[Expr]) -> list[Aggregate]:

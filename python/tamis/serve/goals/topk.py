@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
-
 from tamis.evaluation.domain.bounds import Flags
-from tamis.expr.nodes import Column, type_of
+from tamis.expr.nodes import type_of
 from tamis.expr.sql import to_sql
-from tamis.plan.cost import row_cost
 from tamis.plan.goals.file_keys import constant_of_edge, key_of_files, matching_files
 from tamis.plan.goals.sort_keys import Group, KeyOfFiles, SortKey
 from tamis.plan.goals.ties import FirstFiles, first_by_all
-from tamis.plan.goals.topk_sample import reading_costs, samples
+from tamis.plan.goals.topk_sample import samples
 from tamis.plan.goals.unraised_errors import files_that_may_raise
 from tamis.plan.passing_rows import passing_segments
 from tamis.plan.ranges.implied_ranges import plain_domain
 from tamis.plan.reader_losses import loses_within
-from tamis.plan.selectivity import share_that_passes
 from tamis.serve.goals.goal_context import GoalContext, nothing
+from tamis.serve.goals.sample_costs import rows_and_costs
 from tamis.wire.catalyst import decode
 from tamis.wire.constants import value_of
 from tamis.wire.goals import FilesAnswer, GoalAnswer, SampledAnswer, SampleDocument, TopKGoal
@@ -96,41 +92,13 @@ def _samples(
     files: Flags,
     context: GoalContext,
 ) -> list[Flags]:
-    scan, conjuncts = context.scan, context.conjuncts
-    if scan.num_records is None:
+    known = rows_and_costs(sample, matching & (not sample.only), files, context)
+    if known is None:
         return []
-    share = 1.0
-    for each in conjuncts:
-        share *= share_that_passes(each, lambda column: _distinct(column, files, context))
+    expected, reading = known
     if sample.only:
-        share *= _JOINED
-    num_records: npt.NDArray[np.int64] = scan.num_records
-    expected = np.where(matching & (not sample.only), 1.0, share) * np.maximum(num_records, 0)
-    reading = reading_costs(
-        num_records,
-        scan.sizes.to_numpy(),
-        sum(map(row_cost, conjuncts)),
-        sample.columns,
-        sample.sampled,
-    )
+        expected = expected * _JOINED
     return samples(rows, keys, expected, reading, sample.least * 1e6, files)
-
-
-def _distinct(column: Column, kept: Flags, context: GoalContext) -> float | None:
-    """Return how many values a typical file can have of a column of whole numbers or days.
-
-    No more than its rows, and no more than there are from its lower to its upper bound. None if the
-    column has another type or no bounds.
-    """
-    scan = context.scan
-    if scan.num_records is None or not column.type.is_discrete or column.type.is_decimal:
-        return None
-    of_files = key_of_files(SortKey(column, False, False, False), (), scan.segments, kept)
-    if of_files is None or not len(of_files.ordinals):
-        return None
-    near, far = (np.asarray(edge, np.float64) for edge in (of_files.near, of_files.far))
-    values = np.minimum(far - near + 1, np.maximum(scan.num_records[of_files.ordinals], 1))
-    return float(np.median(values))
 
 
 #: The guessed share of the rows that a join above the scan keeps.

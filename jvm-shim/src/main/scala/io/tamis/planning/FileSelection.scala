@@ -55,6 +55,21 @@ final class FileSelection private (
     new FileSelection(listing, both, shared.where(both))
   }
 
+  /** Adds those of these files that `from` keeps, as it keeps them. */
+  def or(from: FileSelection, files: FileSelection): FileSelection = {
+    require(
+      (listing eq from.listing) && (listing eq files.listing),
+      "the subsets belong to different listings"
+    )
+    val added = from.ordinals
+    added.and(files.bits)
+    val others = ordinals
+    others.andNot(added)
+    val both = ordinals
+    both.or(added)
+    new FileSelection(listing, both, ranges.where(others).and(from.ranges.where(added)))
+  }
+
   /** Keeps the files whose group passes; there are few groups and many files. */
   def whereGroup(passes: Array[Boolean]): FileSelection = {
     val some = new BitSet(listing.size)

@@ -31,7 +31,7 @@ import org.apache.spark.sql.catalyst.expressions.Expression
   * @param sortedBy
   *   the order of the rows of each of these tasks; None: it is not known
   * @param boundary
-  *   shows, when the scan runs, which of its rows ORDER BY with LIMIT needs; None: all of them
+  *   shows, when the scan runs, which of its rows the query needs; None: all of them
   */
 final case class ScanConstraints(
     within: Option[FileSelection],
@@ -88,9 +88,12 @@ object ScanGoal {
   final case class Limit(rows: Long) extends ScanGoal(s"LIMIT $rows")
   final case class First(rows: Long, order: String) extends ScanGoal(s"first $rows by $order")
 
-  /** The scan reads a sample, which shows which files hold the first rows. */
-  final case class Sample(rows: Long, order: String)
-      extends ScanGoal(s"sample for the first $rows by $order")
+  /** The scan reads a sample, which shows which files hold the rows that are needed.
+    *
+    * @param rows
+    *   the needed rows
+    */
+  final case class Sample(rows: String) extends ScanGoal(s"sample for $rows")
   final case class Join(key: String) extends ScanGoal(s"JOIN ON $key")
 
   /** @param functions

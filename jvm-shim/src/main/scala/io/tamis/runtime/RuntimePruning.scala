@@ -52,8 +52,10 @@ final class RuntimePruning(
       val names = partitions.fieldNames.toSet
       val others = conditions.filterNot(PartitionPredicate.isPartitionOnly(_, partitions)) ++
         spark.flatMap(listed(_, names))
-      if (others.isEmpty || ofPartitions.count == 0) ofPartitions
-      else ofConditions(ofPartitions, others)
+      val left =
+        if (others.isEmpty || ofPartitions.count == 0) ofPartitions
+        else ofConditions(ofPartitions, others)
+      samples.flatMap(_.whole).fold(left)(left.or(kept, _))
     }
   }
 

@@ -34,30 +34,30 @@ final case class TopKGoal(
     only: Boolean,
     further: Seq[TopKGoal.Key] = Nil,
     complete: Boolean = false,
-    sample: Option[TopKGoal.Sample] = None
+    sample: Option[SampleGoal] = None
 ) extends Goal("topk")
 
 object TopKGoal {
   final case class Key(key: ObjectNode, descending: Boolean, nullsFirst: Boolean)
-
-  /** The query can read a sample of the files first, and then choose files by what it has found.
-    *
-    * @param columns
-    *   types of the columns that the query reads
-    * @param sampled
-    *   types of the columns that it reads of a sample
-    * @param least
-    *   milliseconds that a sample has to save
-    * @param only
-    *   statistics of the scan alone do not show how many rows count, because a join drops some
-    */
-  final case class Sample(
-      columns: Seq[String],
-      sampled: Seq[String],
-      least: Long,
-      only: Boolean = false
-  )
 }
+
+/** The query can read a sample of the files first, and then choose files by what it has found.
+  *
+  * @param columns
+  *   types of the columns that the query reads
+  * @param sampled
+  *   types of the columns that it reads of a sample
+  * @param least
+  *   milliseconds that a sample has to save
+  * @param only
+  *   statistics of the scan alone do not show how many rows count, because a join drops some
+  */
+final case class SampleGoal(
+    columns: Seq[String],
+    sampled: Seq[String],
+    least: Long,
+    only: Boolean = false
+)
 
 /** The answer to a [[TopKGoal]].
   *
@@ -132,11 +132,14 @@ final case class FactsGoal(columns: ArrayNode) extends Goal("facts")
   *   for each group of the listing, the number of its group of rows; None: all have the same one
   * @param by
   *   the documents of the columns by which rows are grouped as well
+  * @param sample
+  *   None: the query cannot read a sample
   */
 final case class AggregateGoal(
     aggregates: Seq[AggregateGoal.Function],
     keys: Option[Seq[Int]],
-    by: Seq[ObjectNode]
+    by: Seq[ObjectNode],
+    sample: Option[SampleGoal] = None
 ) extends Goal("aggregate")
 
 object AggregateGoal {

@@ -25,18 +25,25 @@ import org.apache.spark.sql.types.{BinaryType, DataType}
   *   how many other files cannot change the result
   * @param groups
   *   a group that is absent has no row in the covered files
+  * @param sample
+  *   some of `files`, to be read first
   */
 final case class AnsweredAggregates(
     files: BitSet,
     covered: Int,
     skipped: Int,
-    groups: Seq[AnsweredGroup]
+    groups: Seq[AnsweredGroup],
+    sample: Option[BitSet] = None
 ) {
 
   /** The source of the answer, for people. */
   def text: String =
-    s"$covered files answered from statistics" +
-      (if (skipped > 0) s", $skipped cannot change the result" else "")
+    (Seq(s"$covered files answered from statistics") ++
+      Option.when(skipped > 0)(s"$skipped cannot change the result") ++
+      sample.map(files => s"a sample of ${files.cardinality} is read first")).mkString(", ")
+
+  /** Whether statistics decide about some file. */
+  def isPartial: Boolean = covered + skipped > 0
 }
 
 /** The aggregates of one group. null is NULL.
@@ -165,7 +172,8 @@ object GoalReader {
         Messages.kept(node.path("files"), count),
         node.path("covered").intValue,
         node.path("skipped").intValue,
-        groups
+        groups,
+        Option(node.path("sample")).filter(_.isObject).map(Messages.kept(_, count))
       )
     }
   }

@@ -127,6 +127,16 @@ class FileSelectionSuite extends munit.FunSuite {
     assertEquals(some.files.map(nameOf), Seq("a%20b", "c", "e"))
   }
 
+  test("files are added as another subset keeps them, and not at all if it does not") {
+    val l = listing()
+    val from = partly(l, Seq(0, 1, 2, 4), ranges((1, 0, 4), (2, 0, 3), (4, 0, 5)))
+    val some = partly(l, Seq(2, 4), ranges((2, 1, 1), (4, 0, 2)))
+    val sum = some.or(from, partly(l, Seq(0, 1, 2, 5), FileRanges.none))
+    assertEquals(sum.ordinals.stream.toArray.toSeq, Seq(0, 1, 2, 4))
+    assertEquals(sum.ranges, ranges((1, 0, 4), (2, 0, 3), (4, 0, 2)))
+    assertEquals(some.or(from, kept(l)), some)
+  }
+
   test("what both keep of a file is what overlaps, in any spelling") {
     val table = Seq(
       // one selection, the other one, both

@@ -18,7 +18,13 @@ class SampledBoundarySuite extends PlanSuite {
   private val key = AttributeReference("k", LongType)()
 
   private def boundary(samples: LogicalPlan*) =
-    new SampledBoundary(spark, Seq(key), Seq(KeyOrder(false, false)), samples, "", "name")
+    new SampledBoundary(
+      spark,
+      FirstRows(Seq(key), Seq(KeyOrder(false, false))),
+      samples,
+      "",
+      "name"
+    )
 
   private val none = LocalRelation(AttributeReference("k0", LongType)())
   private def five = Project(Seq(Alias(Literal(5L), "k0")()), OneRowRelation())

@@ -3,14 +3,15 @@ package io.tamis.rules.goals
 import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.{GroupNumbers, Listing}
 import io.tamis.planning.{FileSelection, ScanGoal, ScanPlanner}
-import io.tamis.wire.{AnsweredAggregates, GoalReader, Reason}
+import io.tamis.runtime.SampledBoundary
+import io.tamis.wire.{AnsweredAggregates, GoalReader, Reason, Reasons}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.TreeNodeTag
 import org.apache.spark.sql.internal.SQLConf
 
 /** Answers aggregates over a scan from statistics for two kinds of files: those whose rows all
   * satisfy the filters, and those whose recorded groups each pass or fail as a whole. Only the
-  * other files are read.
+  * other files are read. Of these, MIN and MAX may need only some: [[AggregateSample]].
   *
   * Spark's own rule for this, SupportsPushDownAggregates, is not used: it works for all files of a
   * scan or for none, and over no file it answers COUNT with NULL (seen on 4.1).
@@ -24,9 +25,10 @@ object AggregateFromStatistics extends GoalRule {
 
   private def answered(wanted: StatisticsAggregate): LogicalPlan = {
     var numbers: Option[GroupNumbers] = None
+    val sample = new AggregateSample(wanted)
     val reply = ScanPlanner.askOf(wanted.scan.table, wanted.scan.conjuncts) { listing =>
       numbers = wanted.numbersIn(listing)
-      wanted.goal(numbers)
+      wanted.goal(numbers, sample.goal)
     }
     def unanswered(reason: Reason) = {
       if (Recordable(reason.code)) wanted.original.setTagValue(Unanswered, wanted)
@@ -42,8 +44,15 @@ object AggregateFromStatistics extends GoalRule {
           case None =>
             wanted.original.setTagValue(Unanswered, wanted)
             wanted.original
-          case Some(Left(reason))  => unanswered(reason)
-          case Some(Right(answer)) => combined(wanted, listing, numbers, answer)
+          case Some(Left(reason)) => unanswered(reason)
+          case Some(Right(answer)) if !answer.sample.isEmpty && sample.isFruitless(listing) =>
+            if (answer.isPartial)
+              combined(wanted, listing, numbers, answer.copy(sample = None), None)
+            else unanswered(Reasons("TOPK_SAMPLE_TOO_SMALL", "rows" -> "1"))
+          case Some(Right(answer)) =>
+            val boundary =
+              answer.sample.map(f => sample.boundary(listing, FileSelection.of(listing, f)))
+            combined(wanted, listing, numbers, answer, boundary)
         }
     }
   }
@@ -52,13 +61,15 @@ object AggregateFromStatistics extends GoalRule {
       wanted: StatisticsAggregate,
       listing: Listing,
       numbers: Option[GroupNumbers],
-      answer: AnsweredAggregates
+      answer: AnsweredAggregates,
+      boundary: Option[SampledBoundary]
   ): LogicalPlan = {
     def rewrite = new AggregateRewrite(wanted, answer.groups, numbers)
     def confined(plan: LogicalPlan) = wanted.scan.scannedFor(
       plan,
       ScanGoal.Aggregate(s"${wanted.text}: ${answer.text}"),
-      Right(FileSelection.of(listing, answer.files))
+      Right(FileSelection.of(listing, answer.files)),
+      boundary
     )
     if (TamisConf.mode(conf) == Mode.Observe) confined(wanted.original)
     else if (!answer.files.isEmpty) confined(rewrite.withRest)

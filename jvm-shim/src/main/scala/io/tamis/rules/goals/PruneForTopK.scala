@@ -4,7 +4,7 @@ import io.tamis.conf.TamisConf
 import io.tamis.planning.{FileSelection, Question, ScanGoal, ScanPlanner}
 import io.tamis.runtime.{KeyOrder, SampledBoundary}
 import io.tamis.scan.TamisTable
-import io.tamis.wire.{ExpressionWriter, GoalReader, Reason, Reasons, TopKGoal}
+import io.tamis.wire.{ExpressionWriter, GoalReader, Reason, Reasons, SampleGoal, TopKGoal}
 import java.util.BitSet
 
 import org.apache.spark.sql.catalyst.expressions.{
@@ -42,7 +42,7 @@ object PruneForTopK extends GoalRule {
       rows: Int,
       sorted: SortedScan,
       sample: TopKSample,
-      sampleGoal: Option[TopKGoal.Sample]
+      sampleGoal: Option[SampleGoal]
   ): LogicalPlan = {
     val (order, table) = (sorted.order, sorted.table)
     val first = order.head

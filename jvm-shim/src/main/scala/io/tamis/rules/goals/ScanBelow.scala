@@ -3,6 +3,7 @@ package io.tamis.rules.goals
 import io.tamis.planning.{FileSelection, ScanConstraints, ScanGoal, ScanPlanner}
 import io.tamis.rules.filters.PlainConjuncts
 import io.tamis.rules.relations.{FilteredRelation, TamisRelation}
+import io.tamis.runtime.SampledBoundary
 import io.tamis.scan.TamisTable
 import io.tamis.wire.{Goal, Reason}
 import org.apache.spark.sql.catalyst.expressions.{
@@ -44,9 +45,10 @@ final case class ScanBelow(
       plan: LogicalPlan,
       goal: ScanGoal,
       files: Either[Reason, FileSelection],
-      implied: Seq[Expression] = Nil
-  ): LogicalPlan =
-    ScanBelow.replaced(plan, relation)(_.confined(goal, files).withImplied(implied))
+      boundary: Option[SampledBoundary] = None
+  ): LogicalPlan = ScanBelow.replaced(plan, relation) { purpose =>
+    purpose.confined(goal, files).bounded(boundary.orElse(purpose.boundary))
+  }
 }
 
 object ScanBelow {

@@ -2,7 +2,7 @@ package io.tamis.rules.goals
 
 import io.tamis.listing.{GroupNumbers, Listing}
 import io.tamis.planning.Question
-import io.tamis.wire.{AggregateGoal, ExpressionWriter, TypeSets}
+import io.tamis.wire.{AggregateGoal, ExpressionWriter, SampleGoal, TypeSets}
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference, Expression}
 import org.apache.spark.sql.catalyst.expressions.aggregate._
@@ -70,7 +70,7 @@ final case class StatisticsAggregate(
     function.whole(function.parts.map(p => part(parts.indexWhere(_.isSameAs(p)))))
   }
 
-  def goal(numbers: Option[GroupNumbers]): AggregateGoal = {
+  def goal(numbers: Option[GroupNumbers], sample: Option[SampleGoal]): AggregateGoal = {
     val writer = Question.writer(scan.table)
     AggregateGoal(
       parts.map { p =>
@@ -79,7 +79,8 @@ final case class StatisticsAggregate(
         AggregateGoal.Function(p.kind, argument, filter, p.limit.map(_.toString), sketch)
       },
       numbers.map(_.ofDirectories),
-      columns.map(writer.write)
+      columns.map(writer.write),
+      sample
     )
   }
 

@@ -4,8 +4,9 @@ import io.tamis.conf.{Mode, TamisConf}
 import io.tamis.listing.Listing
 import io.tamis.planning.{FileSelection, ScanGoal, ScanPlanner}
 import io.tamis.rules.joins.RuntimeKeys
-import io.tamis.runtime.{FruitlessSamples, KeyOrder, SampledBoundary}
-import io.tamis.wire.{ExpressionWriter, TopKGoal}
+import io.tamis.runtime.{FirstRows, FruitlessSamples, KeyOrder, SampledBoundary}
+import io.tamis.scan.TamisTable
+import io.tamis.wire.{ExpressionWriter, SampleGoal}
 import org.apache.spark.sql.catalyst.dsl.plans._
 import org.apache.spark.sql.catalyst.expressions.{Right => _, _}
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project}
@@ -46,26 +47,25 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
     order.copy(nullsFirst = order.nullsFirst && passesNull)
   }
 
-  private val sampleGoal = ScanGoal.Sample(rows.toLong, orderText)
+  private val sampleGoal = ScanGoal.Sample(s"the first $rows by $orderText")
 
   /** What the planner has to know to choose samples; None: the query cannot read any. */
-  def goal: Option[TopKGoal.Sample] = Option.when(isPossible) {
-    TopKGoal.Sample(
-      types(relation.output.filter(isNeeded)),
-      types(relation.output.filter(isSampled)),
+  def goal: Option[SampleGoal] = Option.when(isPossible) {
+    SampleGoal(
+      TopKSample.types(relation.output.filter(isNeeded)),
+      TopKSample.types(relation.output.filter(isSampled)),
       TamisConf.topKSampleMinSavedMs(SQLConf.get),
       sorted.isJoined
     )
   }
 
-  private def isPossible: Boolean = {
-    val conf = SQLConf.get
-    TamisConf.topKSampleEnabled(conf) && TamisConf.runtimeFiltersEnabled(conf) &&
-    TamisConf.mode(conf) == Mode.Apply && keys.nonEmpty && rows <= TopKSample.MostRows &&
-    !plan.isStreaming &&
-    !table.purpose.inRecursion && RuntimeKeys.isRepeatable(below) &&
-    ScanPlanner.hasChoice(table, conjuncts) && isCheap
-  }
+  private def isPossible: Boolean =
+    keys.nonEmpty && rows <= TopKSample.MostRows && TopKSample.isPossible(
+      below,
+      table,
+      conjuncts
+    ) &&
+      isCheap
 
   /** Whether everything that a join reads besides the scan is small: a sample reads it once more.
     */
@@ -81,9 +81,6 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
   private def isSampled(a: Attribute): Boolean =
     (conjuncts ++ keys).exists(_.references.contains(a))
 
-  private def types(columns: Seq[Attribute]): Seq[String] =
-    columns.map(a => ExpressionWriter.typeName(a.dataType))
-
   /** Finds the values that bound the rows of the result, when the query runs; None: there are no
     * samples.
     */
@@ -92,8 +89,7 @@ final class TopKSample(rows: Int, sorted: SortedScan, plan: LogicalPlan) {
       val text = s"(among the first $rows by $orderText, known from a sample)"
       new SampledBoundary(
         table.session,
-        keys.map(ScanBelow.byName),
-        places,
+        FirstRows(keys.map(ScanBelow.byName), places),
         samples.map(lastKeys),
         text,
         nameIn(listing)
@@ -122,4 +118,20 @@ object TopKSample {
 
   /** For more rows, sorting a sample takes longer than most scans. */
   private val MostRows = 10000
+
+  /** Whether some files of a scan may be read first, with what is above them.
+    *
+    * @param below
+    *   contains the scan, and is evaluated for the sample and for the query
+    */
+  def isPossible(below: LogicalPlan, table: TamisTable, conjuncts: Seq[Expression]): Boolean = {
+    val conf = SQLConf.get
+    TamisConf.topKSampleEnabled(conf) && TamisConf.runtimeFiltersEnabled(conf) &&
+    TamisConf.mode(conf) == Mode.Apply && !below.isStreaming && !table.purpose.inRecursion &&
+    RuntimeKeys.isRepeatable(below) && ScanPlanner.hasChoice(table, conjuncts)
+  }
+
+  /** Types of columns, as messages spell them. */
+  def types(columns: Seq[Attribute]): Seq[String] =
+    columns.map(a => ExpressionWriter.typeName(a.dataType))
 }

@@ -2,7 +2,7 @@ package io.tamis.rules.goals
 
 import io.tamis.PlanSuite
 import io.tamis.bridge.{StubAnswer, StubPlanner}
-import io.tamis.runtime.SampledBoundary
+import io.tamis.runtime.{FirstRows, KeyOrder, NeededRows, SampledBoundary}
 import io.tamis.scan.TamisScanExec
 import org.apache.spark.sql.catalyst.expressions.SubqueryExpression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
@@ -25,10 +25,11 @@ class TopKSampleSuite extends PlanSuite {
     answer(sampled(Seq(0), Seq(0, 1)))
     val plan = PruneForTopK(tamis("SELECT s FROM t WHERE v = 3 ORDER BY k DESC, v LIMIT 3"))
     val Seq(first) = boundaries(plan)
-    assertEquals(first.keys.map(_.sql), Seq("k", "v"))
+    def column(name: String) =
+      ScanBelow.byName(plan.collectLeaves().head.output.find(_.name == name).get)
     assertEquals(
-      first.orders.map(o => (o.descending, o.nullsFirst)),
-      Seq((true, false), (false, false))
+      first.needed: NeededRows,
+      FirstRows(Seq(column("k"), column("v")), Seq(KeyOrder(true, false), KeyOrder(false, false)))
     )
     assertEquals(first.samples.flatMap(confined), Seq(1, 2))
     assertEquals(
