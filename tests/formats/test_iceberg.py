@@ -311,3 +311,14 @@ def test_orders_under_a_filter_read_a_sample_first(formats: Statements) -> None:
     assert scan["goals"][0]["goal"].startswith("first 5")
     assert "known from a sample" in scan["runtime"][0]["sql"]
     assert formats.run({"sql": query, "confs": confs, "details": True}).files_read == 1
+
+
+def test_extremes_under_a_filter_read_a_sample_first(formats: Statements) -> None:
+    """The first row that passes is deleted: the bounds still hold its value."""
+    name = table(formats, "extremes", files=8)
+    formats.sql(f"DELETE FROM {name} WHERE k = 3 AND id < 50")
+    confs = {"spark.tamis.topK.sample.minSaved": "0ms"}
+    query = f"SELECT min(id), max(d) FROM {name} WHERE k = 3"
+    (scan,) = formats.same(query, **confs).scans
+    assert "known from a sample" in scan["runtime"][0]["sql"]
+    assert formats.run({"sql": query, "confs": confs, "details": True}).files_read == 2

@@ -422,6 +422,7 @@ def test_limits_orders_and_aggregates(formats: Statements, name: str) -> None:
         formats.same(query)
     confs = {"spark.tamis.topK.sample.minSaved": "0ms"}
     formats.same(f"SELECT * FROM {name} WHERE k = 3 ORDER BY id DESC LIMIT 4", **confs)
+    formats.same(f"SELECT min(s), max(id) FROM {name} WHERE k = 3 AND id + 0 > 33", **confs)
 
 
 def test_what_users_see(formats: Statements, name: str) -> None:
