@@ -78,6 +78,7 @@ HITS: list[tuple[str, list[int], list[int]]] = [
     ("SELECT min(DISTINCT id) FROM t WHERE k = 3", [1], [1]),
     ("SELECT max(bytes) FROM t WHERE k = 3", [1], [1]),
     ("SELECT min(part), max(part) FROM t WHERE k = 3", [2], [2]),
+    ("SELECT min(mode), max(id) FROM t WHERE part = 1 AND k = 3", [2], [2]),
     # files with only NULLs cannot change the result
     ("SELECT min(some), max(some) FROM t WHERE k = 3", [2], [2]),
     ("SELECT min(mode) FROM (SELECT DISTINCT mode FROM t)", [1], [1]),

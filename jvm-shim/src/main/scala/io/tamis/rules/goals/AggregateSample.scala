@@ -20,7 +20,7 @@ import org.apache.spark.sql.internal.SQLConf
 final class AggregateSample(wanted: StatisticsAggregate) {
   import wanted.{parts, scan}
 
-  private val goalText = ScanGoal.Sample(wanted.text)
+  private val sampleGoal = ScanGoal.Sample(wanted.text)
 
   /** What the planner has to know to choose a sample; None: the query cannot read one. */
   val goal: Option[SampleGoal] = Option.when(isPossible) {
@@ -58,13 +58,14 @@ final class AggregateSample(wanted: StatisticsAggregate) {
   /** Whether an earlier query has found no value in a sample of the same files. */
   def isFruitless(listing: Listing): Boolean = FruitlessSamples.contains(nameIn(listing))
 
-  private def nameIn(listing: Listing): String =
-    (Seq(listing.fingerprint, wanted.text) ++ scan.conjuncts.map(ExpressionWriter.sqlOf))
-      .mkString("; ")
+  private def nameIn(listing: Listing): String = {
+    val read = arguments ++ scan.conjuncts
+    (Seq(listing.fingerprint, wanted.text) ++ read.map(ExpressionWriter.sqlOf)).mkString("; ")
+  }
 
   private def sample(files: FileSelection): LogicalPlan = {
     val rows =
-      ScanBelow.replaced(wanted.aggregate.child, scan.relation)(_.confined(goalText, Right(files)))
+      ScanBelow.replaced(wanted.aggregate.child, scan.relation)(_.confined(sampleGoal, Right(files)))
     val values = parts.zipWithIndex.map { case (part, i) => Alias(part.expression, s"v$i")() }
     Aggregate(Nil, values, rows)
   }
