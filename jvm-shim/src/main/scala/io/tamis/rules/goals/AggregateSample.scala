@@ -65,7 +65,9 @@ final class AggregateSample(wanted: StatisticsAggregate) {
 
   private def sample(files: FileSelection): LogicalPlan = {
     val rows =
-      ScanBelow.replaced(wanted.aggregate.child, scan.relation)(_.confined(sampleGoal, Right(files)))
+      ScanBelow.replaced(wanted.aggregate.child, scan.relation)(
+        _.confined(sampleGoal, Right(files))
+      )
     val values = parts.zipWithIndex.map { case (part, i) => Alias(part.expression, s"v$i")() }
     Aggregate(Nil, values, rows)
   }
