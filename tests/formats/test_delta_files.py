@@ -115,6 +115,12 @@ def check_kept(formats: Statements, queries: list[str]) -> list[tuple[int, int]]
     return found
 
 
+def folder_of(formats: Statements, name: str) -> Path:
+    (detail,) = formats.sql(f"DESCRIBE DETAIL {name}").rows
+    (folder,) = re.findall(r"'file:([^']*)'", detail)
+    return Path(folder)
+
+
 @pytest.mark.parametrize("kind", TABLES)
 def test_queries(formats: Statements, kind: str) -> None:
     name = table(formats, f"early_{kind}", TABLES[kind])
@@ -258,9 +264,7 @@ def test_log_that_cannot_be_read(formats: Statements) -> None:
             return str(code)
 
     assert len(ending(**OFF)) == 1
-    (detail,) = formats.sql(f"DESCRIBE DETAIL {name}").rows
-    (folder,) = re.findall(r"'file:([^']*)'", detail)
-    logs = Path(folder).glob("_delta_log/*.json")
+    logs = folder_of(formats, name).glob("_delta_log/*.json")
     (log,) = (each for each in logs if b'"add"' in each.read_bytes())
     content = log.read_bytes()
     log.write_bytes(b"{" * len(content))
@@ -306,13 +310,18 @@ def test_other_versions(formats: Statements) -> None:
     name = table(formats, "early_versions", TABLES["vectors"], files=2)
     fill(formats, name, 2, 2)
     formats.sql(f"DELETE FROM {name} WHERE id = 160")
+    log = folder_of(formats, name) / "_delta_log"
     for version in (0, 1, 2):
         old_rows = f"SELECT count(id), max(s) FROM {name} VERSION AS OF {version} WHERE id > 5"
         assert jobs(formats, old_rows, **EARLY) == jobs(formats, old_rows, **LATE)
         old = f"{name} VERSION AS OF {version}"
+        time = (log / f"{version:020}.json").stat().st_mtime_ns // 10**6
+        at_time = f"{name} TIMESTAMP AS OF timestamp_millis({time})"
+        assert len(formats.sql(f"SELECT id FROM {at_time}").rows) == (200, 400, 399)[version]
         queries = [
             old_rows,
             f"SELECT * FROM {old} WHERE id > 150",
+            f"SELECT * FROM {at_time} WHERE id + 0 > 150",
             f"SELECT count(*) FROM {old} WHERE id > 150",
             f"SELECT * FROM {old} a LEFT JOIN {name} b ON a.id = b.id AND b.id < 170 WHERE a.id > 155",
         ]

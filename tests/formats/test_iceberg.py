@@ -113,8 +113,9 @@ def test_partitions(formats: Statements, transform: str) -> None:
 
 def test_time_travel_branches_and_tags(formats: Statements) -> None:
     name = table(formats, "travel", files=2)
-    (row,) = formats.sql(f"SELECT snapshot_id FROM {name}.snapshots").rows
-    snapshot = row.strip("(,)")
+    columns = "concat(snapshot_id, ' ', committed_at)"
+    (row,) = formats.sql(f"SELECT {columns} FROM {name}.snapshots").rows
+    snapshot, _, time = row.strip("(,')").partition(" ")
     formats.sql(f"ALTER TABLE {name} CREATE TAG old")
     formats.sql(f"ALTER TABLE {name} CREATE BRANCH side")
     fill(formats, name, 2, 3)
@@ -122,6 +123,7 @@ def test_time_travel_branches_and_tags(formats: Statements) -> None:
     everything = f"SELECT * FROM {name} {{}} WHERE id > 150"
     assert formats.same(everything.format("")).kept == [4]
     assert formats.same(everything.format(f"VERSION AS OF {snapshot}")).kept == [1]
+    assert formats.same(everything.format(f"TIMESTAMP AS OF '{time}'")).kept == [1]
     assert formats.same(everything.format("VERSION AS OF 'old'")).kept == [1]
     assert formats.same(everything.format("VERSION AS OF 'side'")).kept == [2]
     assert formats.same(f"SELECT * FROM {name}.branch_side WHERE id > 150").kept == [2]

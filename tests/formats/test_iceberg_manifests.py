@@ -256,8 +256,11 @@ def test_commands_open_manifests_of_rows_that_they_can_change(
 def test_time_travel_and_branches(formats: Statements, tmp_path: Path) -> None:
     table = Table(formats, tmp_path, "travelled", "k")
     formats.sql(f"ALTER TABLE {table.name} CREATE BRANCH old")
+    (row,) = formats.sql(f"SELECT CAST(max(committed_at) AS STRING) FROM {table.name}.snapshots").rows
     table.add(6, "1")
     assert table.same("SELECT * FROM {t} VERSION AS OF 'old' WHERE k = 1").kept == [2]
+    time = row.strip("(,')")
+    assert table.same(f"SELECT * FROM {{t}} TIMESTAMP AS OF '{time}' WHERE k = 1").kept == [2]
     assert table.opened == 1
     assert table.same("SELECT * FROM {t} WHERE k = 1").kept == [4]
     assert table.opened == 2
