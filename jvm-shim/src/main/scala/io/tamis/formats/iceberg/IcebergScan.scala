@@ -4,7 +4,7 @@ import io.tamis.formats.{FormatFailure, Members}
 import io.tamis.planning.FileSelection
 import io.tamis.scan.FilesScan
 
-import org.apache.spark.sql.connector.expressions.NamedReference
+import org.apache.spark.sql.connector.expressions.{NamedReference, SortOrder}
 import org.apache.spark.sql.connector.expressions.filter.{Predicate => V2Predicate}
 import org.apache.spark.sql.connector.read._
 import org.apache.spark.sql.connector.read.partitioning.{Partitioning, UnknownPartitioning}
@@ -112,6 +112,14 @@ private[iceberg] final class IcebergScan(
   private def partitioningOf(scan: Scan): Partitioning = scan match {
     case reporting: SupportsReportPartitioning => reporting.outputPartitioning()
     case _                                     => new UnknownPartitioning(0)
+  }
+
+  /** No scan of Iceberg 1.12.0 reports one. Another release would derive it from the tasks that are
+    * left, as it has to after its own run-time filters.
+    */
+  override def ordering: Seq[SortOrder] = confined match {
+    case reporting: SupportsReportOrdering => reporting.outputOrdering().toSeq
+    case _                                 => Nil
   }
 
   override lazy val statistics: Option[Statistics] =

@@ -7,7 +7,8 @@ import java.util
 import scala.jdk.CollectionConverters._
 
 import com.fasterxml.jackson.databind.node.{JsonNodeFactory, ObjectNode}
-import org.apache.spark.sql.connector.read.Scan
+import org.apache.spark.sql.connector.expressions.{Expressions, SortDirection, SortOrder}
+import org.apache.spark.sql.connector.read.{Scan, SupportsReportOrdering}
 import org.apache.spark.sql.types.StructType
 
 /** A scan of Iceberg whose class is not known plans the whole snapshot, and not some manifests. */
@@ -27,16 +28,19 @@ class IcebergScanSuite extends munit.FunSuite {
       kept: Seq[Int],
       planned: Seq[(String, String)]
   ): Seq[String] = {
+    val scan = new UnknownScan(tasksOf(planned))
+    assertEquals(confined(of, kept, scan).statistics, None) // confines the scan
+    scan.tasks.asScala.toSeq.map(_.asInstanceOf[Task].file.location)
+  }
+
+  private def tasksOf(planned: Seq[(String, String)]): Seq[Task] =
+    planned.map { case (file, manifest) => new Task(new File(file, manifest)) }
+
+  private def confined(of: IcebergFiles, kept: Seq[Int], scan: Scan): IcebergScan = {
     val listing = Listing.recorded(Array("/a", "/b", "/c"), Array(1L, 1L, 1L), 0L)
     val bits = new util.BitSet
     kept.foreach(bits.set)
-    val scan = new UnknownScan(planned.map { case (file, manifest) =>
-      new Task(new File(file, manifest))
-    })
-    val confined =
-      new IcebergScan("t", of, FileSelection.of(listing, bits), lacksFilters = true, () => scan)
-    assertEquals(confined.statistics, None) // confines the scan
-    scan.tasks.asScala.toSeq.map(_.asInstanceOf[Task].file.location)
+    new IcebergScan("t", of, FileSelection.of(listing, bits), lacksFilters = true, () => scan)
   }
 
   private val listed = Seq("/a" -> "/m0", "/b" -> "/m0", "/c" -> "/m1")
@@ -63,17 +67,36 @@ class IcebergScanSuite extends munit.FunSuite {
     intercept[IllegalStateException](read(files(isWhole = true), Seq(1), listed :+ "/d" -> "/m2"))
     intercept[IllegalStateException](read(files(isWhole = false), Seq(1), listed :+ "/d" -> null))
   }
+
+  test("the order of rows is the one that Iceberg reports for the kept files") {
+    def ordering(kept: Int*) =
+      confined(files(isWhole = true), kept, new OrderedScan(tasksOf(listed))).ordering
+    assertEquals(ordering(1), Seq(ByKey))
+    assertEquals(ordering(0, 1), Nil)
+    val unordered = new UnknownScan(tasksOf(listed))
+    assertEquals(confined(files(isWhole = true), Seq(1), unordered).ordering, Nil)
+  }
 }
 
 object IcebergScanSuite {
   final class File(val location: String, val manifestLocation: String)
   final class Task(val file: File)
 
-  final class UnknownScan(planned: Seq[Task]) extends Scan {
+  class UnknownScan(planned: Seq[Task]) extends Scan {
     private var current: util.List[AnyRef] = new util.ArrayList(planned.asJava)
     def tasks: util.List[AnyRef] = current
     def resetTasks(to: util.List[AnyRef]): Unit = current = to
     def scan: AnyRef = this
     override def readSchema(): StructType = new StructType
+  }
+
+  val ByKey: SortOrder = Expressions.sort(Expressions.column("k"), SortDirection.ASCENDING)
+
+  /** Reports an order of rows if it reads a single file. */
+  final class OrderedScan(planned: Seq[Task])
+      extends UnknownScan(planned)
+      with SupportsReportOrdering {
+    override def outputOrdering(): Array[SortOrder] =
+      if (tasks.size == 1) Array(ByKey) else Array.empty
   }
 }
