@@ -886,6 +886,7 @@ ELSEWHERE = {
     "SPLIT_NOT_NEEDED",
     "PARTITION_GROUPS_UNEVEN",  # needs several cores: GroupSizesSuite
     "SIDECAR_STARTING",  # tests/launch/test_early_query.py
+    "ONLY_IMPLIED_RANGES",  # LeftToSparkSuite
     # of tables whose formats need jars: tests/formats
     "DELTA_CHOSE_NO_FILES",
     "DELTA_DELETION_VECTORS_AND_METADATA",

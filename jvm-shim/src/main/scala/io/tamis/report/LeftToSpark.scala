@@ -5,6 +5,7 @@ import io.tamis.conf.TamisConf
 import io.tamis.formats.delta.DeltaFiles
 import io.tamis.formats.iceberg.IcebergRelation
 import io.tamis.remote.{RemoteScan, RemoteTable}
+import io.tamis.rules.filters.AddImpliedFilters
 import io.tamis.rules.relations.{Eligibility, FileRelation, SwapFileIndex, UseTamisTables}
 import io.tamis.scan.TamisTable
 import io.tamis.wire.{Json, Reason, Reasons}
@@ -38,7 +39,7 @@ object LeftToSpark {
         val condition = filters.find(_.child eq relation).map(_.condition)
         name.getOrElse(nameOf(relation)) -> reasons(execution, relation, condition)
       case scan: DataSourceV2ScanRelation if !scan.relation.table.isInstanceOf[TamisTable] =>
-        scan.relation.table.name() -> Seq(ofSource(scan))
+        scan.relation.table.name() -> ofSource(plan, scan)
     }
     others.filter(_._2.nonEmpty).map { case (table, why) =>
       Json.obj(
@@ -60,13 +61,20 @@ object LeftToSpark {
     else if (isOfFiles && !isLoaded(execution)) Seq(Reasons("EXTENSION_NOT_LOADED"))
     else
       (unchosen(relation), Eligibility.refusal(relation), Eligibility.swapRefusal(relation)) match {
-        case (Some(unchosen), _, _)       => Seq(unchosen)
+        case (Some(unchosen), _, _)       => withRanges(execution.optimizedPlan, relation, unchosen)
         case (_, None, _)                 => Nil
-        case (_, Some(_), Some(noneOfIt)) => Seq(noneOfIt)
+        case (_, Some(_), Some(noneOfIt)) => withRanges(execution.optimizedPlan, relation, noneOfIt)
         case (_, Some(noTable), None)     =>
           noTable +: SwapFileIndex.refusal(relation, condition).toSeq
       }
   }
+
+  /** Why tamis does not choose the files of a relation, and whether it adds ranges to its filters.
+    */
+  private def withRanges(plan: LogicalPlan, relation: LogicalPlan, why: Reason): Seq[Reason] =
+    why +: Option
+      .when(AddImpliedFilters.ranges(plan, relation))(Reasons("ONLY_IMPLIED_RANGES"))
+      .toSeq
 
   /** Why the files were not known when the rules of tamis ran. */
   private def unchosen(relation: LogicalRelation): Option[Reason] = relation match {
@@ -85,18 +93,20 @@ object LeftToSpark {
     // if unknown, do not report that they are missing
     catch { case AnyFailure(_) => true }
 
-  private def ofSource(scan: DataSourceV2ScanRelation): Reason = scan.scan match {
-    case remote: RemoteScan =>
-      val (sent, filters) = remote.sentFilters
-      Reasons("REMOTE_TABLE", "sent" -> sent.toString, "filters" -> filters.toString)
-    case _ if scan.relation.table.isInstanceOf[RemoteTable] => Reasons("REMOTE_FILES")
-    case _ if IcebergRelation.isOne(scan.relation.table)    =>
-      ofIceberg(scan.relation)
-    case _ =>
-      val source = scan.relation.table.getClass.getSimpleName
-      if (scan.relation.table.isInstanceOf[FileTable]) Reasons("FILE_SOURCE_V2", "source" -> source)
-      else Reasons("OTHER_SOURCE", "source" -> source)
-  }
+  private def ofSource(plan: LogicalPlan, scan: DataSourceV2ScanRelation): Seq[Reason] =
+    scan.scan match {
+      case remote: RemoteScan =>
+        val (sent, filters) = remote.sentFilters
+        Seq(Reasons("REMOTE_TABLE", "sent" -> sent.toString, "filters" -> filters.toString))
+      case _ if scan.relation.table.isInstanceOf[RemoteTable] => Seq(Reasons("REMOTE_FILES"))
+      case _ if IcebergRelation.isOne(scan.relation.table)    =>
+        withRanges(plan, scan.relation, ofIceberg(scan.relation))
+      case _ =>
+        val source = "source" -> scan.relation.table.getClass.getSimpleName
+        val isOfFiles = scan.relation.table.isInstanceOf[FileTable]
+        val code = if (isOfFiles) "FILE_SOURCE_V2" else "OTHER_SOURCE"
+        withRanges(plan, scan.relation, Reasons(code, source))
+    }
 
   private def ofIceberg(relation: DataSourceV2Relation): Reason =
     Try(IcebergRelation.taken(SparkSession.active, relation, Nil)) match {

@@ -2,6 +2,9 @@ package io.tamis.report
 
 import io.tamis.PlanSuite
 import io.tamis.bridge.StubAnswer
+import io.tamis.rules.relations.FileRelation
+import org.apache.spark.sql.execution.datasources.LogicalRelation
+import org.apache.spark.sql.execution.datasources.parquet.HoodieFileGroupReaderBasedFileFormat
 
 class LeftToSparkSuite extends PlanSuite {
 
@@ -64,7 +67,30 @@ class LeftToSparkSuite extends PlanSuite {
     assertEquals(left("SELECT k FROM t WHERE k > (SELECT max(k) FROM left_csv)").size, 1)
     withConf("spark.sql.sources.useV1SourceList" -> "parquet") {
       spark.read.csv(s"$directory/left").createOrReplaceTempView("left_v2")
-      assertEquals(left("SELECT * FROM left_v2"), Seq(Seq("FILE_SOURCE_V2")))
+      val codes = Seq("FILE_SOURCE_V2", "ONLY_IMPLIED_RANGES")
+      assertEquals(left("SELECT * FROM left_v2"), Seq(codes))
+      withConf("spark.tamis.impliedFilters.enabled" -> "false") {
+        assertEquals(left("SELECT * FROM left_v2"), Seq(codes.take(1)))
+      }
     }
+  }
+
+  test("a Hudi table gets ranges only, and text nothing") {
+    val format = new HoodieFileGroupReaderBasedFileFormat
+    val plan = optimized("SELECT * FROM t WHERE k % 31 = 4")
+    val relation = plan.collectFirst { case r @ FileRelation(_, files) =>
+      r.asInstanceOf[LogicalRelation].copy(relation = files.copy(fileFormat = format)(spark))
+    }.get
+    val execution = spark.sessionState.executePlan(relation)
+    assertEquals(
+      LeftToSpark.of(execution).map(_.path("reason").asText),
+      Seq(
+        "its format is not Spark's own Parquet, ORC, CSV or JSON, and tamis only adds the ranges " +
+          "that its filters imply"
+      )
+    )
+    spark.range(3).selectExpr("string(id) AS value").write.mode("overwrite").text(s"$directory/x")
+    spark.read.text(s"$directory/x").createOrReplaceTempView("left_text")
+    assertEquals(left("SELECT * FROM left_text"), Seq(Seq("UNSUPPORTED_FORMAT")))
   }
 }

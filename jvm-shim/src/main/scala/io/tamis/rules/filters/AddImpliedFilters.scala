@@ -27,8 +27,15 @@ object AddImpliedFilters extends GoalRule {
   override protected def isOn(conf: SQLConf): Boolean =
     TamisConf.mode(conf) == Mode.Apply && TamisConf.impliedFiltersEnabled(conf)
 
+  /** Whether filters over a relation of a plan get the ranges that they imply. */
+  def ranges(plan: LogicalPlan, relation: LogicalPlan): Boolean =
+    isAsked && mayChange(plan) && OtherSource.unapply(relation).exists(_.isRanged)
+
+  private def mayChange(plan: LogicalPlan): Boolean =
+    !plan.isStreaming && !Eligibility.isRowLevelWrite(plan)
+
   override protected def rewritten(plan: LogicalPlan): LogicalPlan =
-    if (plan.isStreaming || Eligibility.isRowLevelWrite(plan)) plan
+    if (!mayChange(plan)) plan
     else
       plan.transformDown {
         // rand(42) would give other numbers to the rows after one that is skipped

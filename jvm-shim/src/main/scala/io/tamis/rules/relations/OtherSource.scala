@@ -31,6 +31,7 @@ final case class OtherSource(
     comparesAsSpark: Boolean
 ) {
   def canRange(a: Attribute): Boolean = ranged(a.exprId)
+  def isRanged: Boolean = ranged.nonEmpty
   def schema: StructType = StructType(output.map(a => StructField(a.name, a.dataType)))
 }
 
