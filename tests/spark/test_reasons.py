@@ -890,7 +890,7 @@ ELSEWHERE = {
     # of tables whose formats need jars: tests/formats
     "DELTA_CHOSE_NO_FILES",
     "DELTA_DELETION_VECTORS_AND_METADATA",
-    "DELTA_EXECUTORS_LACK_JAR",
+    "DELTA_EXECUTORS_LACK_JAR",  # needs a cluster: DeltaFilesSuite
     "DELTA_LISTED_AFTER_TAMIS",
     "DELTA_READER_IS_OFF",
     "DELTA_RELATION",
@@ -902,7 +902,7 @@ ELSEWHERE = {
     "ICEBERG_NO_SNAPSHOT",
     "ICEBERG_READ_OPTIONS",
     "ICEBERG_UNREADABLE",
-    "ICEBERG_VERSION",
+    "ICEBERG_VERSION",  # IcebergTableSuite
 }
 
 #: Reasons whose fix changes how files are read, and not how many.
