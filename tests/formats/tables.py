@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.launch.statements import Answer, Statements
 
-__all__ = ["create", "deleted", "fill", "only", "united"]
+__all__ = ["caching_manifests", "create", "deleted", "fill", "only", "united"]
 
 
 def create(formats: Statements, table: str, clauses: str, files: int) -> None:
@@ -25,6 +25,24 @@ def _rows(first: int, files: int) -> str:
         "concat('text ', id) s, date_add(DATE'2024-01-01', CAST(id div 10 AS INT)) d "
         f"FROM range({first * 100}, {(first + files) * 100})"
     )
+
+
+def caching_manifests(formats: Statements) -> dict[str, str]:
+    """Return the confs of a catalog `cached` over the tables of `ice`.
+
+    Iceberg keeps its tables and the contents of manifests in memory, and so plans a query again
+    without their files.
+    """
+    (warehouse,) = formats.sql("SET spark.sql.catalog.ice.warehouse").rows
+    catalog = "spark.sql.catalog.cached"
+    return {
+        catalog: "org.apache.iceberg.spark.SparkCatalog",
+        f"{catalog}.type": "hadoop",
+        f"{catalog}.warehouse": "file:" + warehouse.rpartition(", '")[2].rstrip("')"),
+        f"{catalog}.cache.expiration-interval-ms": "-1",
+        f"{catalog}.io.manifest.cache-enabled": "true",
+        f"{catalog}.io.manifest.cache.expiration-interval-ms": "600000",
+    }
 
 
 def only(answer: Answer) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.tables import only, united
+from tests.formats.tables import caching_manifests, only, united
 from tests.launch.statements import OFF, Answer, Statements
 
 pytestmark = pytest.mark.spark
@@ -218,14 +218,20 @@ def test_damaged_manifests_matter_where_they_are_needed(
 ) -> None:
     table = Table(formats, tmp_path, "damaged", "k")
     path = manifest_of(table, 2)
-    data = path.read_bytes()
-    path.unlink()
-    try:
-        assert only(table.same("SELECT * FROM {t} WHERE k = 3"))["files_kept"] == 2
-    finally:
-        path.write_bytes(data[: len(data) // 2])
-    with pytest.raises(AssertionError):  # Iceberg itself fails
-        table.sql("SELECT * FROM {t} WHERE k = 2")
+    table.name, confs = "cached.db.damaged", caching_manifests(formats)
+    needed, other = ("SELECT * FROM {t} WHERE k = " + key for key in "23")
+    expected = [table.sql(query, **confs, **OFF).rows for query in (needed, other)]
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+    assert table.sql(other, **confs).rows == expected[1]
+    assert table.opened == 1
+    answer = table.sql(needed, **confs)
+    assert (answer.rows, answer.scans) == (expected[0], [])
+    query = needed.replace("{t}", table.name)
+    explained = formats.text_of(
+        "tests.formats.in_session:explained", query, **confs, **{CACHE: str(table.cache)}
+    )
+    assert "its manifests could not be read" in explained
+    assert path.name in explained
 
 
 @pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
@@ -256,7 +262,9 @@ def test_commands_open_manifests_of_rows_that_they_can_change(
 def test_time_travel_and_branches(formats: Statements, tmp_path: Path) -> None:
     table = Table(formats, tmp_path, "travelled", "k")
     formats.sql(f"ALTER TABLE {table.name} CREATE BRANCH old")
-    (row,) = formats.sql(f"SELECT CAST(max(committed_at) AS STRING) FROM {table.name}.snapshots").rows
+    (row,) = formats.sql(
+        f"SELECT CAST(max(committed_at) AS STRING) FROM {table.name}.snapshots"
+    ).rows
     table.add(6, "1")
     assert table.same("SELECT * FROM {t} VERSION AS OF 'old' WHERE k = 1").kept == [2]
     time = row.strip("(,')")
@@ -270,15 +278,7 @@ def test_a_failure_of_the_storage_is_warned_once_and_passes(
     formats: Statements, tmp_path: Path
 ) -> None:
     table = Table(formats, tmp_path, "failing", "k")
-    (warehouse,) = formats.sql("SET spark.sql.catalog.ice.warehouse").rows
-    catalog = "spark.sql.catalog.cached"
-    confs = {  # Iceberg itself keeps the contents of manifests, and so can plan without the files
-        catalog: "org.apache.iceberg.spark.SparkCatalog",
-        f"{catalog}.type": "hadoop",
-        f"{catalog}.warehouse": warehouse.rpartition(", '")[2].rstrip("')"),
-        f"{catalog}.io.manifest.cache-enabled": "true",
-        CACHE: str(table.cache),
-    }
+    confs = {**caching_manifests(formats), CACHE: str(table.cache)}
     query = "SELECT * FROM cached.db.failing WHERE k = 2"
     expected = formats.sql(query, **confs, **OFF).rows
     path = manifest_of(table, 2)
