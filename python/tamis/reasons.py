@@ -155,8 +155,8 @@ _HEAD = """\
 This page lists the reasons that `tamis.explain(df)`, `tamis.why_not(df)` and `tamis.classify` give
 for what was not pruned, is not exact, or is left to Spark. Codes are stable. Sentences and fixes
 are for people and may change. `tests/spark/test_reasons.py` produces most of the reasons, applies
-the fix and checks that it helps. Other tests produce the rest, such as those about Iceberg and Delta
-tables, and apply no fix.
+the fix and checks that it helps. Other tests produce the rest, such as those about Iceberg and
+Delta tables, and apply no fix.
 
 In a fix, *cluster the table by c* means to
 [write it sorted by c](statistics_index.md#clustering), not to use `CLUSTERED BY`.

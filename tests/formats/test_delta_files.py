@@ -317,11 +317,9 @@ def test_other_versions(formats: Statements) -> None:
         old = f"{name} VERSION AS OF {version}"
         time = (log / f"{version:020}.json").stat().st_mtime_ns // 10**6
         at_time = f"{name} TIMESTAMP AS OF timestamp_millis({time})"
-        assert len(formats.sql(f"SELECT id FROM {at_time}").rows) == (200, 400, 399)[version]
         queries = [
             old_rows,
-            f"SELECT * FROM {old} WHERE id > 150",
-            f"SELECT * FROM {at_time} WHERE id + 0 > 150",
+            f"SELECT * FROM {at_time} WHERE id > 150",
             f"SELECT count(*) FROM {old} WHERE id > 150",
             f"SELECT * FROM {old} a LEFT JOIN {name} b ON a.id = b.id AND b.id < 170 WHERE a.id > 155",
         ]
