@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.formats.tables import fill
+from tests.formats.tables import caching_manifests, fill
 from tests.launch.statements import OFF, Statements
 
 pytestmark = pytest.mark.spark
@@ -25,18 +25,28 @@ def test_each_answer_is_that_of_a_version(formats: Statements) -> None:
     assert tally["files_kept"] < tally["files_total"]
 
 
-def test_removed_files_are_missing_with_and_without_tamis(formats: Statements) -> None:
-    name = "vacuumed"
-    formats.sql(f"CREATE TABLE {name} {COLUMNS} USING delta")
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+def test_removed_files_are_missing_with_and_without_tamis(formats: Statements, kind: str) -> None:
+    name = "vacuumed" if kind == "delta" else "ice.db.expired_files"
+    formats.sql(f"CREATE TABLE {name} {COLUMNS} USING {kind}")
     fill(formats, name, 0, 3)
+    if kind == "delta":
+        old, confs = f"{name} VERSION AS OF 1", {}
+        remove = f"VACUUM {name} RETAIN 0 HOURS"
+    else:  # the snapshot that another catalog has loaded before
+        old, confs = "cached.db.expired_files", caching_manifests(formats)
+        assert formats.same(f"SELECT * FROM {old} WHERE id + 0 >= 250", **confs).kept == [1]
+        remove = (
+            "CALL ice.system.expire_snapshots(table => 'db.expired_files', retain_last => 1, "
+            "older_than => TIMESTAMP '2099-01-01')"
+        )
     formats.sql(f"DELETE FROM {name} WHERE id < 50")
-    unchecked = {"spark.databricks.delta.retentionDurationCheck.enabled": "false"}
-    formats.sql(f"VACUUM {name} RETAIN 0 HOURS", **unchecked)
-    query = f"SELECT * FROM {name} VERSION AS OF 1 WHERE id + 0 "
-    for confs in ({}, OFF):
-        with pytest.raises(AssertionError, match="FILE_NOT_EXIST"):
-            formats.sql(query + "< 10", **confs)
-    assert formats.same(query + ">= 250").kept == [1]
+    formats.sql(remove, **{"spark.databricks.delta.retentionDurationCheck.enabled": "false"})
+    query = f"SELECT * FROM {old} WHERE id + 0 "
+    for switch in ({}, OFF):
+        with pytest.raises(AssertionError, match=r"FILE_NOT_EXIST|NotFoundException"):
+            formats.sql(query + "< 10", **confs, **switch)
+    assert formats.same(query + ">= 250", **confs).kept == [1]
     assert formats.same(f"SELECT * FROM {name} WHERE id + 0 < 100").kept == [1]
 
 
