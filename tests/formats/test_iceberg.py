@@ -323,3 +323,28 @@ def test_extremes_under_a_filter_read_a_sample_first(formats: Statements) -> Non
     (scan,) = formats.same(query, **confs).scans
     assert "known from a sample" in scan["runtime"][0]["sql"]
     assert formats.run({"sql": query, "confs": confs, "details": True}).files_read == 2
+
+
+def test_tables_of_format_4_are_left_to_iceberg(formats: Statements) -> None:
+    name, confs = "cached.db.of_format_4", caching_manifests(formats)
+    formats.sql(
+        f"CREATE TABLE {name} USING iceberg TBLPROPERTIES ('format-version' = '4', "
+        "'write.delete.mode' = 'merge-on-read', 'write.merge.mode' = 'merge-on-read') AS "
+        "SELECT /*+ REPARTITION_BY_RANGE(2, id) */ id, CAST(id % 7 AS INT) k FROM range(200)",
+        **confs,
+    )
+    query = f"SELECT * FROM {name} WHERE id + 0 < 150"
+    assert formats.same(query, **confs).scans == []
+    with pytest.raises(AssertionError, match="has the Iceberg format version 4"):
+        formats.index("build", name, confs)
+    for statement in [
+        f"DELETE FROM {name} WHERE id * 2 = 20",
+        f"MERGE INTO {name} t USING (SELECT * FROM VALUES (120L, 7), (-1L, 8) v(a, b)) s "
+        "ON t.id = s.a WHEN MATCHED THEN UPDATE SET k = b "
+        "WHEN NOT MATCHED THEN INSERT (id, k) VALUES (a, b)",
+    ]:
+        assert formats.sql(statement, **confs).warnings == []
+    changed = f"SELECT count(*), min(id), max(k), count_if(id = 10) FROM ({query})"
+    assert formats.same(changed, **confs).rows == ["(150, -1, 8, 0)"]
+    explained = formats.text_of("tests.formats.in_session:explained", query, **confs)
+    assert "the table has the Iceberg format version 4; versions 1 to 3 are read" in explained

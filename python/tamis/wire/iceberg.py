@@ -2,11 +2,24 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 import msgspec
 
 from tamis.wire.file_sets import Kept
 
-__all__ = ["IcebergSnapshot"]
+__all__ = ["FORMAT_VERSIONS", "IcebergSnapshot", "unknown_version"]
+
+#: The versions of Iceberg's format whose metadata is read.
+FORMAT_VERSIONS: Final = (1, 2, 3)
+
+
+def unknown_version(format_version: int) -> str | None:
+    """Return why the metadata of a table of this version is not read; None: it is."""
+    if format_version in FORMAT_VERSIONS:
+        return None
+    known = f"{FORMAT_VERSIONS[0]} to {FORMAT_VERSIONS[-1]}"
+    return f"the table has the Iceberg format version {format_version}; versions {known} are read"
 
 
 class IcebergSnapshot(msgspec.Struct, frozen=True):

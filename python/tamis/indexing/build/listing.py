@@ -21,7 +21,7 @@ from tamis.indexing.read.mapped_columns import delta_reading
 from tamis.indexing.read.reader_options import Reading, reading_of
 from tamis.indexing.read.snapshot import FileKeys, Snapshot, open_snapshot
 from tamis.jar import shim_in
-from tamis.wire.iceberg import IcebergSnapshot
+from tamis.wire.iceberg import IcebergSnapshot, unknown_version
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -131,8 +131,14 @@ def list_table(
         document.get("malformed_record"),
         bool(document.get("overlapping", False)),
         table_format=table_format,
-        refusal=document.get("refusal"),
+        refusal=document.get("refusal") or _unknown_version(document),
     )
+
+
+def _unknown_version(document: Mapping[str, Any]) -> str | None:
+    """Return why no query would use an index of the table; None: one may."""
+    snapshot = document.get("iceberg")
+    return None if snapshot is None else unknown_version(snapshot["format_version"])
 
 
 def _reading_in(document: Mapping[str, Any]) -> Reading | None:

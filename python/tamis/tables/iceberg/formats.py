@@ -8,6 +8,7 @@ from typing import Final, Protocol
 from tamis.tables.iceberg import decoding
 from tamis.tables.iceberg.errors import SnapshotUnreadable, UnreadableCode
 from tamis.tables.iceberg.manifest import Manifest, ManifestFile
+from tamis.wire.iceberg import FORMAT_VERSIONS, unknown_version
 
 __all__ = ["ManifestDecoder", "decoder"]
 
@@ -33,7 +34,7 @@ class _AvroDecoder:
 
 
 _AVRO: Final = _AvroDecoder()
-_DECODERS: Final[Mapping[int, ManifestDecoder]] = {1: _AVRO, 2: _AVRO, 3: _AVRO}
+_DECODERS: Final[Mapping[int, ManifestDecoder]] = dict.fromkeys(FORMAT_VERSIONS, _AVRO)
 
 
 def decoder(format_version: int) -> ManifestDecoder:
@@ -42,10 +43,6 @@ def decoder(format_version: int) -> ManifestDecoder:
     Raises:
         SnapshotUnreadable: The version is not known.
     """
-    known = _DECODERS.get(format_version)
-    if known is None:
-        raise SnapshotUnreadable(
-            UnreadableCode.FORMAT_VERSION,
-            f"the table has the Iceberg format version {format_version}; versions 1 to 3 are read",
-        )
-    return known
+    if why := unknown_version(format_version):
+        raise SnapshotUnreadable(UnreadableCode.FORMAT_VERSION, why)
+    return _DECODERS[format_version]
