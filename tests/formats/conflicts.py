@@ -33,6 +33,10 @@ COMMANDS: Final = {
     "AND t.id * 2 >= 800 {and} WHEN MATCHED THEN UPDATE SET s = 'changed here'",
     "UPDATE": "UPDATE {t} t SET s = 'changed here' WHERE t.id * 2 = 900 AND waiting(t.id) = 450 {and}",
     "DELETE": "DELETE FROM {t} t WHERE t.id * 2 = 900 AND waiting(t.id) = 450 {and}",
+    "INSERT": "INSERT INTO {t} SELECT id + 500, k, 'inserted' FROM {t} t WHERE t.id * 2 = 900 "
+    "AND waiting(t.id) = 450 {and}",
+    "INSERT OVERWRITE": "INSERT OVERWRITE {t} SELECT id, k, 'kept' FROM {t} t WHERE t.id * 2 = 900 "
+    "AND waiting(t.id) = 450 {and}",
 }
 #: Only the file with the ids from 400 on has a match, and only it is read with tamis.
 COMMITS: Final = {

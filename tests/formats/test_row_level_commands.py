@@ -201,7 +201,8 @@ def test_conflicts_are_detected_as_without_tamis(formats: Statements, tmp_path: 
         (["MERGE"], ["delta", "merge-on-read"], [append, delete]),
         (["MERGE"], ["delta with partitions", "snapshot isolation"], [append]),
         (["UPDATE"], ["delta", "merge-on-read"], [append]),
-        (["DELETE"], ["delta", "merge-on-read"], [delete]),
+        (["DELETE"], ["merge-on-read"], [delete]),
+        (["INSERT"], ["delta"], [delete]),
     ):
         tally = formats.function(
             "tests.formats.conflicts:run",
