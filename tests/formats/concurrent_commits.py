@@ -164,8 +164,10 @@ class _Writer:
             self.spark.sql(self._append())
 
     def until(self, stop: threading.Event) -> None:
-        while not stop.is_set():
-            statement = self._statement()
+        first = [self._append, self._maintain, self._change]  # a short run has each kind
+        self.rng.shuffle(first)
+        while first or not stop.is_set():
+            statement = first.pop()() if first else self._statement()
             kind = " ".join(statement.split(" (")[0].split()[:2]).split("(")[0]
             try:
                 self.spark.sql(statement).collect()
@@ -179,12 +181,16 @@ class _Writer:
         rows = _rows(first, _PAIRS_PER_APPEND, self.rng.choice([1, 2, 4]))
         return f"INSERT INTO {self.table.name} {rows}"
 
+    def _maintain(self) -> str:
+        return self.rng.choice(self.table.maintenance())
+
     def _statement(self) -> str:
-        rng, name = self.rng, self.table.name
-        if rng.random() < 0.35:
+        if self.rng.random() < 0.35:
             return self._append()
-        if rng.random() < 0.45:
-            return rng.choice(self.table.maintenance())
+        return self._maintain() if self.rng.random() < 0.45 else self._change()
+
+    def _change(self) -> str:
+        rng, name = self.rng, self.table.name
         oldest = max(0, self.next_pair - _MOST_PAIRS)
         low = rng.randrange(oldest, self.next_pair)
         last = low + rng.choice([0, 3, 60])
