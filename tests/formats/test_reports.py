@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
 
 from tests.formats.tables import deleted
-from tests.launch.statements import Statements
+from tests.launch.statements import OFF, Statements
 
 pytestmark = pytest.mark.spark
 
@@ -19,6 +20,7 @@ EMPTY = {
     "ice.db.refused": "USING iceberg",
     "mem.db.elsewhere": "USING iceberg",
 }
+DAY = "DATE'2024-02-01'"
 NO_FILTER = "and no filter shows which of its files are needed"
 #: The reason why a table is left to its format. `{delta}` and `{ice}` have deletion vectors.
 LEFT = [
@@ -47,13 +49,23 @@ LEFT = [
     ),
     ("SELECT * FROM ice.db.refused", "its manifests could not be read (the snapshot has the file "),
 ]
+#: Queries of these tables, to which tamis adds the range that `year` implies.
+RANGED = [
+    "SELECT id, _metadata.file_size FROM {delta} WHERE year(d) = 2024",
+    "SELECT * FROM {ice}.snapshots WHERE year(committed_at) = 2024",
+    "SELECT * FROM {ice} WITH (`split-size` = '1000') WHERE year(d) = 2024",
+    "SELECT _file, _pos FROM {ice} WHERE year(d) = 2024",
+    "SELECT * FROM mem.db.elsewhere WHERE year(d) = 2024",
+    "SELECT * FROM ice.db.refused WHERE year(d) = 2024",
+]
+RANGE = re.compile(r"(d|committed_at)#\d+ >= 2024-01-01")
 
 
 def test_why_a_table_is_left_to_its_format(formats: Statements, tmp_path: Path) -> None:
     names = {
         kind: deleted(formats, "iceberg" if kind == "ice" else kind) for kind in ("delta", "ice")
     }
-    formats.sql(f"INSERT OVERWRITE DIRECTORY '{tmp_path}/p' USING parquet SELECT 1 a")
+    formats.sql(f"INSERT OVERWRITE DIRECTORY '{tmp_path}/p' USING parquet SELECT 1 a, {DAY} d")
     in_memory = {
         "spark.sql.catalog.mem": "org.apache.iceberg.spark.SparkCatalog",
         "spark.sql.catalog.mem.catalog-impl": "org.apache.iceberg.inmemory.InMemoryCatalog",
@@ -61,18 +73,22 @@ def test_why_a_table_is_left_to_its_format(formats: Statements, tmp_path: Path) 
     }
     formats.sql("CREATE NAMESPACE mem.db", **in_memory)
     for name, clause in EMPTY.items():
-        formats.sql(f"CREATE TABLE {name} (a INT) {clause}")
-    formats.sql("INSERT INTO mem.db.elsewhere VALUES (1)")
+        formats.sql(f"CREATE TABLE {name} (a INT, d DATE) {clause}")
+    formats.sql(f"INSERT INTO mem.db.elsewhere VALUES (1, {DAY})")
     add = f"table => 'db.refused', source_table => 'parquet.`{tmp_path}/p`'"
     for _ in range(2):
         formats.sql(f"CALL ice.system.add_files({add}, check_duplicate_files => false)")
     for query, reason in LEFT:
         text = formats.text_of("tests.formats.in_session:explained", query.format(**names))
         assert f"left to Spark, because {reason}" in text, text
-    for query in [
-        "SELECT * FROM mem.db.elsewhere WHERE a < 5",
-        "SELECT * FROM ice.db.refused WHERE a < 5",
-    ]:
+        adds_ranges = "and tamis only adds the ranges that its filters imply" in text
+        assert adds_ranges == (NO_FILTER not in reason), text
+    for query in RANGED:
+        explain = f"EXPLAIN {query.format(**names)}"
+        (with_tamis,), (without,) = (formats.sql(explain, **confs).rows for confs in ({}, OFF))
+        assert RANGE.search(with_tamis), with_tamis
+        assert not RANGE.search(without), without
+    for query in RANGED[-2:]:
         assert len(formats.same(query).rows) == (2 if "refused" in query else 1)
     unprepared = {"spark.databricks.delta.stats.skipping": "false"}
     text = formats.text_of(
