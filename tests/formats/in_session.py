@@ -233,8 +233,12 @@ def create_with_types(spark: SparkSession, name: str) -> None:
     spark.sql(f"INSERT INTO ice.db.{name} (id, x) VALUES (100, 7), (101, NULL)")
 
 
-def in_other_order(spark: SparkSession, query: str) -> tuple[list[Any], str]:
-    """Return the rows and the explanation of a query in a session that lists tamis before Delta."""
+def in_other_order(spark: SparkSession, statements: list[str]) -> str:
+    """Run statements in a session that lists tamis before the formats.
+
+    Returns:
+        For each, its sorted rows and the explanation of a query; as JSON.
+    """
     context = spark.sparkContext._jsc.sc()
     names = context.conf().get("spark.sql.extensions")
     tamis_first = ",".join(sorted(names.split(","), key=lambda name: "tamis" not in name))
@@ -244,7 +248,11 @@ def in_other_order(spark: SparkSession, query: str) -> tuple[list[Any], str]:
         sessions.clearActiveSession()
         sessions.clearDefaultSession()
         other = SparkSession(spark.sparkContext, sessions.builder().getOrCreate())
-        return sorted(map(tuple, other.sql(query).collect())), explained(other, query)
+        found = []
+        for each in statements:
+            text = explained(other, each) if each.startswith("SELECT") else ""
+            found.append((sorted(repr(tuple(row)) for row in other.sql(each).collect()), text))
+        return json.dumps(found)
     finally:
         context.conf().set("spark.sql.extensions", names)
         sessions.setActiveSession(spark._jsparkSession)
