@@ -144,6 +144,10 @@ def test_tables_that_a_rest_catalog_plans(catalogs: Statements) -> None:
     assert plans() > before
     explained = catalogs.text_of("tests.formats.in_session:explained", query)
     assert "org.apache.iceberg.rest.RESTTable, which plans its own scans" in explained
+    for confs in ({}, OFF):
+        where = "coalesce(id, 0) >= 230"
+        (plan,) = catalogs.sql(f"EXPLAIN SELECT * FROM {name} WHERE {where}", **confs).rows
+        assert ("id >= 230" in plan) == (not confs), plan
     joined = f"SELECT count(*), min(id) FROM {name} WHERE id IN (SELECT id FROM {name} WHERE k = 1)"
     assert catalogs.same(joined).rows == ["(100, 100)"]
     catalogs.sql(f"DELETE FROM {name} WHERE id IN (201, 202)")
