@@ -414,6 +414,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"expressions": ["uper(kind)"]}, "uper.*write it as in a SELECT"),
     ({"expressions": ["upper(kind"]}, r"upper\(kind cannot be analyzed"),
     ({"expressions": ["rand() + id"]}, "it is not deterministic"),
+    ({"expressions": ["hex(aes_encrypt(kind, payload))"]}, "it is not deterministic"),
     ({"expressions": ["id + year(current_date())"]}, "depends on when, where or by whom"),
     ({"expressions": ["id + year(DATE 'today')"]}, "depends on when, where or by whom"),
     ({"expressions": ["max(id)"]}, "it is an aggregate"),
@@ -430,6 +431,7 @@ ERRORS: list[tuple[dict[str, Any], str]] = [
     ({"predicates": ["upper(kind)"]}, "predicates: upper.* has type string: pass a condition"),
     ({"predicates": ["kind LIKE 'a%' AND id > 5"]}, "or its parts one by one"),
     ({"predicates": ["id > rand()"]}, "it is not deterministic"),
+    ({"predicates": ["xpath_boolean(payload, 'a')"]}, "depends on when, where or by whom"),
     ({"predicates": ["kin LIKE 'a%'"]}, "kin.*write it as in a SELECT"),
 ]
 

@@ -111,6 +111,8 @@ def test_deterministic_predicates_are_learnt(
         "SELECT * FROM {log} WHERE text IN (SELECT 'nothing' FROM {log} WHERE code = 9)",
         "SELECT * FROM (SELECT * FROM {log} WHERE text LIKE '%hay%') LIMIT 1",
         "SELECT * FROM {log} WHERE monotonically_increasing_id() < 0",
+        # random, although Spark 4.1 calls it deterministic
+        "SELECT * FROM {log} WHERE hex(aes_encrypt(text, '0000111122223333')) LIKE 'no hex%'",
     ],
 )
 def test_nothing_is_learnt(
@@ -122,6 +124,51 @@ def test_nothing_is_learnt(
 ) -> None:
     same(statement.format(log=f"parquet.`{log}`"))
     assert learnt() == []
+
+
+@pytest.mark.usefixtures("no_codegen")
+def test_note_of_another_time_is_not_used(spark: SparkSession, log: str, learnt: Learnt) -> None:
+    """The optimizer replaces now() by a constant, which is part of the key."""
+    start = time.time_ns() // 1_000_000 + 200
+    statement = (
+        f"SELECT unix_millis(now()) - {start} AS passed, collect_list(id) AS ids FROM "
+        f"parquet.`{log}` WHERE CAST(concat(id, '') AS INT) < unix_millis(now()) - {start}"
+    )
+    (early,) = spark.sql(statement).collect()
+    assert sorted(early.ids) == [*range(max(0, early.passed))]
+    assert any(note.files for note in learnt())
+    time.sleep(max(0.0, (start + FILES * ROWS) / 1000 - time.time()) + 0.01)
+    later = spark.sql(statement)
+    assert kept(later) == [FILES]
+    assert sorted(later.collect()[0].ids) == [*range(FILES * ROWS)]
+
+
+#: Each is true for other rows if the inner table changes.
+SUBQUERIES = [
+    "text IN (SELECT text FROM inner)",
+    "text NOT IN (SELECT text FROM inner)",
+    "EXISTS (SELECT 1 FROM inner WHERE inner.text = log.text)",
+    "text IN (SELECT text FROM inner) OR id = 3",
+    "code < (SELECT count(*) FROM inner WHERE inner.text = log.text)",
+]
+
+
+@pytest.mark.usefixtures("no_codegen")
+def test_subqueries_are_evaluated_again(
+    spark: SparkSession, log: str, learnt: Learnt, same: Callable[[str], DataFrame]
+) -> None:
+    """The value of a subquery is not part of a key, so a predicate with one has no key."""
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    spark.read.parquet(log).createOrReplaceTempView("log")
+    statement = " UNION ALL ".join(
+        f"SELECT {n} AS n, id FROM log WHERE {each}" for n, each in enumerate(SUBQUERIES)
+    )
+    for texts in ("'hay 3', 'a NEEDLE here'", "'hay 77', 'hay 300'"):
+        inner = spark.sql(f"SELECT explode(array({texts})) AS text")
+        inner.write.mode("overwrite").parquet(f"{log} inner")
+        spark.read.parquet(f"{log} inner").createOrReplaceTempView("inner")
+        same(statement)
+        assert not any("SELECT" in str(note.predicates) for note in learnt())
 
 
 def test_limit_that_stops_early_learns_only_from_files_read_to_their_end(

@@ -7,6 +7,7 @@ import scala.util.control.NonFatal
 
 import org.apache.spark.SPARK_VERSION
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.objects.InvokeLike
 import org.apache.spark.sql.catalyst.util.ArrayData
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types.{ArrayType, DataType, Decimal, MapType, StructType}
@@ -185,24 +186,32 @@ object CanonicalForm {
 
   private def isRepeatable(e: Expression): Boolean =
     e.references.nonEmpty &&
-      !e.exists(part => !ExpressionWriter.isPlain(part) || readsClock(part) || hidesZone(part)) &&
+      !e.exists(part => !Repeatable.isRepeatable(part) || readsClock(part) || hidesZone(part)) &&
       // the canonical form gives variables of nested lambdas the same number
       e.collect { case h: HigherOrderFunction => h }.size <= 1
 
   private val Timestamp = "timestamp(?!_ntz)".r
 
   /** Whether the value may depend on the day, although Catalyst calls the expression deterministic:
-    * text such as 10:30 becomes a timestamp of the current day, and java.text.SimpleDateFormat
-    * takes years with two digits as close to the current one.
+    * text such as 10:30, also in a VARIANT, becomes a timestamp of the current day, and
+    * java.text.SimpleDateFormat takes years with two digits as close to the current one.
     */
   private def readsClock(e: Expression): Boolean = e match {
-    case c: Cast => c.child.dataType.catalogString.contains("string") && hasTimestamp(c.dataType)
-    case _: ToTimestamp                         => isLegacy
+    case c: Cast        => mayHoldText(c.child.dataType) && hasTimestamp(c.dataType)
+    case _: ToTimestamp => isLegacy
+    // a later version of Spark may parse in a method
+    case i: InvokeLike if i.children.exists(c => mayHoldText(c.dataType)) =>
+      hasTimestamp(i.dataType) || isLegacy && i.dataType.catalogString.contains("date")
     case _ if Parsers(e.getClass.getSimpleName) => hasTimestamp(e.dataType) || isLegacy
     case _                                      => false
   }
 
-  private val Parsers = Set("JsonToStructs", "CsvToStructs", "XmlToStructs", "VariantGet")
+  private def mayHoldText(t: DataType): Boolean = {
+    val name = t.catalogString
+    name.contains("string") || name.contains("variant")
+  }
+
+  private val Parsers = Set("JsonToStructs", "CsvToStructs", "VariantGet")
 
   private def isLegacy = SQLConf.get.legacyTimeParserPolicy.toString == "LEGACY"
 

@@ -3,8 +3,7 @@ package io.tamis.wire
 import java.nio.charset.StandardCharsets.UTF_8
 
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, StaticInvoke}
-import org.apache.spark.sql.catalyst.expressions.xml.XPathExtract
+import org.apache.spark.sql.catalyst.expressions.objects.StaticInvoke
 import org.apache.spark.sql.types._
 
 /** A predicate whose value depends on one column alone, so that the driver can compute it for
@@ -94,30 +93,17 @@ object Evaluable {
 
   private def isLengthening(e: Expression): Boolean = Lengthening(e.getClass.getSimpleName)
 
-  /** Whether the driver may compute this node: a function of Spark itself, without random parts,
-    * whose result is not much longer than its arguments, and that reads no files.
-    */
-  private def isSafe(e: Expression): Boolean = e match {
-    case _: Literal | _: Attribute | _: NamedLambdaVariable => true
-    // others without arguments read the clock, the session or the task
-    case _: LeafExpression | _: Unevaluable => false
-    case s: StaticInvoke                    => isSparks(s.staticObject) && !Refused(s.functionName)
-    case i: Invoke                          =>
-      i.targetObject.dataType match {
-        case ObjectType(of) => isSparks(of)
-        case _              => false
-      }
-    case _: XPathExtract               => false // XML may name files
+  /** Whether the driver may compute this node: its result is not much longer than its arguments. */
+  private def isSafe(e: Expression): Boolean = Repeatable.isRepeatable(e) && (e match {
+    case s: StaticInvoke               => !Padding(s.functionName)
     case _: FormatString | _: Sequence => false
     case _ if isLengthening(e)         =>
       e.children.forall(c => !isWhole(c.dataType) || isShort(c))
-    case _ => isSparks(e.getClass)
-  }
+    case _ => true
+  })
 
-  /** The initial vector of aes_encrypt is random, although Spark 4.1 calls it deterministic. The
-    * others make bytes longer.
-    */
-  private val Refused = Set("aesEncrypt", "lpad", "rpad")
+  /** Functions of bytes. */
+  private val Padding = Set("lpad", "rpad")
 
   /** Functions whose result may be longer than their arguments by a factor. */
   private val Lengthening = Set(
@@ -137,8 +123,4 @@ object Evaluable {
     case Literal(n: Number, _) => n.longValue <= MaxLength
     case _                     => false
   }
-
-  private def isSparks(c: Class[_]): Boolean =
-    c.getName.startsWith("org.apache.spark.sql.catalyst.") ||
-      c.getName.startsWith("org.apache.spark.unsafe.types.")
 }

@@ -123,8 +123,11 @@ final class ExpressionWriter(hidden: Set[String]) {
     case In(value, list) if list.forall(_.isInstanceOf[Literal]) =>
       membership(e, value, list.map(_.asInstanceOf[Literal].value), depth)
     case InSet(value, set) => membership(e, value, set.toSeq, depth)
-    case s: StaticInvoke   => call(methodOf(s), s, s.arguments, depth)
-    case _ if (e.children.nonEmpty || e.foldable) && isSparks(e.getClass) =>
+    // Python knows functions by their simple names, which an extension may give to others
+    case s: StaticInvoke =>
+      if (Repeatable.isSparks(s.staticObject)) call(methodOf(s), s, s.arguments, depth)
+      else opaque(e)
+    case _ if (e.children.nonEmpty || e.foldable) && Repeatable.isSparks(e.getClass) =>
       call(e.getClass.getSimpleName, e, e.children, depth)
     case _ => opaque(e)
   }
@@ -225,9 +228,20 @@ object ExpressionWriter {
     * meaningless.
     */
   def isPlain(e: Expression): Boolean = e match {
-    case _: SubqueryExpression | _: OuterReference | _: DynamicPruning | _: UserDefinedExpression =>
+    // with logical and with physical plans
+    case _: PlanExpression[_] | _: OuterReference | _: DynamicPruning | _: UserDefinedExpression =>
       false
-    case _ => e.deterministic
+    case _ => e.deterministic && !isRandom(e)
+  }
+
+  /** Whether this node is random although Catalyst calls it deterministic: aes_encrypt, whose
+    * initial vector is random unless it is given. Checked in Spark 4.1 for all functions that have
+    * a source of random numbers.
+    */
+  def isRandom(e: Expression): Boolean = e match {
+    case _: AesEncrypt   => true
+    case s: StaticInvoke => s.functionName == "aesEncrypt"
+    case _               => false
   }
 
   /** Dotted paths of leaf columns that occur more than once in the schema. */
@@ -262,12 +276,6 @@ object ExpressionWriter {
       case _                 => None
     }
   }
-
-  /** Whether the class is Spark's own. Python knows functions by the simple name of their class,
-    * which an extension may give to a function that computes something else.
-    */
-  private def isSparks(c: Class[_]): Boolean =
-    c.getName.startsWith("org.apache.spark.sql.catalyst.")
 
   /** The name of a static method: "UrlCodec.decode". Many functions of Spark are static methods
     * that depend only on their arguments.

@@ -60,16 +60,18 @@ object PredicateParser {
         case Project(Seq(Alias(e, _)), _: Schema) => Some(e)
         case _                                    => None // moved into an operator of its own
       }
+      val inFilters = value.map(asInFilters(session, _, columns))
       val refusal = value match {
         case None => Some("it is an aggregate, window or table function")
         case _ if SpecialValue.findFirstIn(sql).nonEmpty => Some(OfNow)
-        case Some(e)                                     => refusalOf(e)
+        case Some(e)                                     =>
+          // the optimizer hides current_date() behind a constant, and reveals what functions call
+          refusalOf(e).orElse(
+            Option.when(inFilters.exists(_.exists(!Repeatable.isRepeatable(_))))(OfNow)
+          )
       }
-      val written = value.toSeq.flatMap { e =>
-        Seq(
-          "type" -> ExpressionWriter.typeName(e.dataType),
-          "document" -> schema.write(asInFilters(session, e, columns))
-        )
+      val written = value.zip(inFilters).toSeq.flatMap { case (e, simple) =>
+        Seq("type" -> ExpressionWriter.typeName(e.dataType), "document" -> schema.write(simple))
       }
       Json.text(Json.obj(written :+ ("refusal" -> refusal): _*))
     }
@@ -121,7 +123,8 @@ object PredicateParser {
     if (e.exists(_.isInstanceOf[SubqueryExpression])) Some("it contains a subquery")
     else if (e.exists(_.isInstanceOf[UserDefinedExpression]))
       Some("it calls a user-defined function, whose code may change")
-    else if (!e.deterministic) Some("it is not deterministic")
+    else if (!e.deterministic || e.exists(ExpressionWriter.isRandom))
+      Some("it is not deterministic")
     else if (e.exists(isOfNow)) Some(OfNow)
     else if (e.references.isEmpty) Some("it names no column")
     else None

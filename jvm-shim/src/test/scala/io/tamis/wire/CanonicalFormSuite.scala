@@ -3,6 +3,11 @@ package io.tamis.wire
 import java.util.Locale
 
 import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.expressions.objects.{Invoke, NewInstance, StaticInvoke}
+import org.apache.spark.sql.catalyst.expressions.xml.XPathString
+import org.apache.spark.sql.catalyst.plans.logical.OneRowRelation
+import org.apache.spark.sql.execution
+import org.apache.spark.sql.execution.{InSubqueryExec, LocalTableScanExec, SubqueryExec}
 import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.types._
 
@@ -115,11 +120,84 @@ class CanonicalFormSuite extends munit.FunSuite {
     assertEquals(key(Upper(AttributeReference("s", StringType, metadata = default)())), None)
   }
 
+  /** As the optimizer leaves it in a filter. */
+  private def replaced(e: Expression): Expression = e.transformUp { case r: RuntimeReplaceable =>
+    r.replacement
+  }
+
+  test("functions that Catalyst falsely calls deterministic have no key") {
+    val encrypted = new AesEncrypt(s, Literal("0000111122223333"))
+    assert(encrypted.deterministic, "Spark knows it now: isRandom is not needed any more")
+    assertEquals(key(encrypted), None)
+    assertEquals(key(Hex(replaced(encrypted))), None)
+    assert(key(replaced(new AesDecrypt(Unhex(s), Literal("0000111122223333")))).isDefined)
+    assert(key(replaced(UrlEncode(s))).isDefined)
+    assert(key(replaced(IsValidUTF8(s))).isDefined)
+    assert(key(replaced(new ParseUrl(Seq(s, Literal("HOST"))))).isDefined)
+  }
+
+  test("functions of the clock, the session or the task have no key") {
+    val zone = Some("UTC")
+    val others = Seq(
+      CurrentDate(zone),
+      CurrentTimestamp(),
+      LocalTimestamp(zone),
+      CurrentUser(),
+      CurrentCatalog(),
+      CurrentDatabase(),
+      CurrentTimeZone(),
+      InputFileName(),
+      MonotonicallyIncreasingID(),
+      SparkPartitionID(),
+      Uuid(Some(1L))
+    )
+    others.foreach { other =>
+      assertEquals(key(EqualNullSafe(s, Cast(other, StringType, zone))), None, other)
+    }
+    val reflected = Seq("java.lang.System", "getenv").map(Literal(_)) :+ s
+    assertEquals(key(CallMethodViaReflection(reflected)), None)
+    assertEquals(key(replaced(new TryReflect(reflected))), None)
+  }
+
+  test("functions of XML have no key: they may read other files") {
+    assertEquals(key(XPathString(s, Literal("a"))), None)
+    assertEquals(key(replaced(XPathString(s, Literal("a")))), None)
+    val options = Map("rowValidationXSDPath" -> "/schema.xsd")
+    val parsed = XmlToStructs(StructType.fromDDL("a INT"), options, s, Some("UTC"))
+    assertEquals(key(parsed), None)
+  }
+
+  test("code of users and of extensions has no key") {
+    assertEquals(key(OfOthers(s)), None)
+    assertEquals(key(StaticInvoke(classOf[CanonicalFormSuite], IntegerType, "f", Seq(s))), None)
+    // what Dataset.filter and catalogs with functions leave in a filter
+    val method = Literal(new OfUser(1), ObjectType(classOf[OfUser]))
+    assertEquals(key(Invoke(method, "apply", BooleanType, Seq(s))), None)
+    val created = NewInstance(classOf[OfUser], Seq(i), ObjectType(classOf[OfUser]))
+    assertEquals(key(Invoke(created, "apply", BooleanType, Seq(s))), None)
+  }
+
+  test("subqueries have no key, neither before nor after physical planning") {
+    val one = OneRowRelation()
+    val values = ListQuery(one, numCols = 1)
+    assertEquals(key(GreaterThan(s, ScalarSubquery(one))), None)
+    assertEquals(key(InSubquery(Seq(s), values)), None)
+    assertEquals(key(Or(Exists(one), IsNotNull(s))), None)
+    val table = LocalTableScanExec(Nil, Nil, None)
+    val plan = SubqueryExec("subquery", table)
+    assertEquals(
+      key(GreaterThan(s, execution.ScalarSubquery(plan, NamedExpression.newExprId))),
+      None
+    )
+    assertEquals(key(InSubqueryExec(s, plan, NamedExpression.newExprId)), None)
+  }
+
   test("an expression whose value depends on the day has no key") {
     val zone = Some("UTC")
     def cast(from: DataType, to: DataType) = key(Cast(AttributeReference("s", from)(), to, zone))
     assertEquals(cast(StringType, TimestampType), None)
     assertEquals(cast(ArrayType(StringType), ArrayType(TimestampType)), None)
+    assertEquals(cast(VariantType, TimestampType), None)
     assert(cast(StringType, TimestampNTZType).isDefined)
     assert(cast(StringType, DateType).isDefined)
     assert(cast(DateType, TimestampType).isDefined)
@@ -175,4 +253,9 @@ class CanonicalFormSuite extends munit.FunSuite {
     val deep = (1 to 5000).foldLeft(s: Expression)((e, _) => Upper(e))
     assertEquals(key(deep), None)
   }
+}
+
+/** A function of a user, whose fields could be written out. */
+final case class OfUser(n: Int) extends (String => Boolean) {
+  override def apply(text: String): Boolean = text.length > n
 }

@@ -78,6 +78,7 @@ class EvaluableSuite extends munit.FunSuite {
     accepted(EqualTo(repeated(repeated(name)), text("x")))
     refused(EqualTo(repeated(repeated(repeated(name))), text("x")))
     refused(EqualTo(XPathString(name, text("a")), text("x")))
+    refused(EqualTo(XPathString(name, text("a")).replacement, text("x")))
     refused(EqualTo(FormatString(text("%900000000s"), name), text("x")))
     val encrypt = Seq(name, text("0000111122223333"))
     val aes = StaticInvoke(classOf[ExpressionImplUtils], BinaryType, "aesEncrypt", encrypt)

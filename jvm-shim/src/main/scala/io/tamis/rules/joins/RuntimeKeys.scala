@@ -160,6 +160,7 @@ object RuntimeKeys {
 
   private def isRepeatable(e: Expression): Boolean = e.deterministic && !e.exists {
     case _: SubqueryExpression | _: UserDefinedExpression => true
+    case random if ExpressionWriter.isRandom(random)      => true
     case a: AggregateExpression                           =>
       !RowOrder.isFree(a.aggregateFunction) ||
       (a +: a.references.toSeq).exists(e => TypeSets.isFloating(e.dataType))
