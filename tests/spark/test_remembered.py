@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import tamis
-from tests.spark.conftest import kept, rows
+from tests.spark.conftest import kept, rows, scans
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -169,6 +169,47 @@ def test_subqueries_are_evaluated_again(
         spark.read.parquet(f"{log} inner").createOrReplaceTempView("inner")
         same(statement)
         assert not any("SELECT" in str(note.predicates) for note in learnt())
+
+
+#: Queries whose scan drops rows that pass its filter, and what the scan shows of it.
+DROPPING = [
+    ("SELECT id FROM parts WHERE {} ORDER BY id LIMIT 3", "id ASC"),
+    ("SELECT id FROM parts JOIN few ON part = few.k WHERE {}", "(part IN (keys of the join))"),
+    ("SELECT id FROM parts JOIN few ON id = few.k WHERE {}", "(id IN (keys of the join))"),
+]
+
+
+@pytest.fixture
+def parts(spark: SparkSession, tmp_path: Path) -> None:
+    """Register 20 files, of which each has rows with and without the needle, and three keys."""
+    path = str(tmp_path / "parts")
+    table = spark.range(0, 20 * ROWS, 1, 1).selectExpr(
+        "id", "IF(id % 10 = 3, concat('a NEEDLE ', id), concat('hay ', id)) AS text",
+        f"CAST(id DIV {ROWS} AS INT) AS part",
+    )  # fmt: skip
+    table.write.partitionBy("part").parquet(path)
+    age(path)
+    tamis.index(spark, path).build()
+    spark.read.parquet(path).createOrReplaceTempView("parts")
+    few = spark.range(3, 14, 5, 1).selectExpr("CAST(id AS INT) AS k")
+    few.localCheckpoint().where("hash(k) <> 0").createOrReplaceTempView("few")
+
+
+@pytest.mark.usefixtures("no_codegen", "parts")
+def test_scans_that_drop_rows_at_run_time_learn_nothing_from_it(
+    spark: SparkSession, learnt: Learnt, same: Callable[[str], DataFrame]
+) -> None:
+    spark.conf.set("spark.tamis.topK.sample.minSaved", "0ms")
+    for (statement, shown), text in zip(DROPPING, ("NEED", "EEDL", "EDLE"), strict=True):
+        predicate = f"text LIKE '%{text}%'"
+        frame = same(statement.format(predicate))
+        conditions = [each for scan in scans(frame) for each in scan["runtime"]]
+        assert any(shown in each["sql"] and each["prunes"] for each in conditions), conditions
+        assert {(note.files, note.partial_files, note.passing_files) for note in learnt()} <= {
+            (0, 0, 0)
+        }
+        again = same(f"SELECT * FROM parts WHERE {predicate}")
+        assert kept(again) == [20]
 
 
 def test_limit_that_stops_early_learns_only_from_files_read_to_their_end(

@@ -1,9 +1,13 @@
 package io.tamis.remember
 
 import io.tamis.PlanSuite
+import io.tamis.runtime.SampledBoundary
+import io.tamis.scan.{TamisScan, TamisScanExec}
 import java.util.TimeZone
 
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.catalyst.expressions.{DynamicPruningExpression, IsNotNull, Literal}
+import org.apache.spark.sql.execution.{FilterExec, SparkPlan}
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 
 class LearnFromFiltersSuite extends PlanSuite {
   private def learners(sql: String): Seq[Learner] = withConf(
@@ -33,6 +37,29 @@ class LearnFromFiltersSuite extends PlanSuite {
     withConf("spark.tamis.mode" -> "observe") {
       assertEquals(learners("SELECT * FROM t WHERE s LIKE '%x%'"), Nil)
     }
+  }
+
+  test("a scan that skips rows for another reason than its filter does not learn") {
+    val sql = "SELECT * FROM t WHERE s LIKE '%x%'"
+    val plan = withConf("spark.tamis.remember.enabled" -> "false") {
+      spark.sql(sql).queryExecution.executedPlan
+    }
+    val (filter, exec, scan) = plan.collectFirst {
+      case f @ FilterExec(_, TamisScanExec(exec, scan)) => (f, exec, scan)
+    }.get
+    def learns(changed: BatchScanExec) = withConf("spark.tamis.remember.enabled" -> "true") {
+      val rule = LearnFromFilters.preColumnarTransitions
+      rule(filter.copy(child = changed)).isInstanceOf[NoteHitsExec]
+    }
+    def purposed(purpose: io.tamis.planning.ScanConstraints) =
+      exec.copy(scan = new TamisScan(scan.table.scannedFor(purpose), scan.decision, scan.required))
+    val purpose = scan.table.purpose
+    assert(learns(exec))
+    assert(learns(purposed(purpose)))
+    assert(!learns(exec.copy(runtimeFilters = Seq(DynamicPruningExpression(Literal.TrueLiteral)))))
+    assert(!learns(purposed(purpose.withImplied(Seq(IsNotNull(exec.output.head))))))
+    val boundary = new SampledBoundary(spark, Nil, Nil, Nil, "", "")
+    assert(!learns(purposed(purpose.bounded(Some(boundary)))))
   }
 
   test("what a conjunct depends on is part of its key") {
