@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -14,6 +14,7 @@ import pytest
 
 import tamis
 from tests.spark.test_metrics import counters
+from tests.spark.test_remembered import age
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -173,6 +174,49 @@ def test_audit_reports_a_file_changed_under_the_same_key(
     assert re.search(says, text), text
     assert text.startswith("the audit found a wrong result: ")
     assert "b.parquet" in text
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "says"),
+    [
+        ("a hay", "LOUSE", "10 rows of .* pass .*, but were not read"),
+        ("LOUSE", "a hay", "10 rows of .* do not pass .*, but tamis removed this filter"),
+    ],
+)
+@pytest.mark.usefixtures("no_codegen")
+def test_audit_reports_what_earlier_scans_found_wrongly(
+    audited: SparkSession,
+    tmp_path: Path,
+    learnt: Callable[[], list[Any]],
+    before: str,
+    after: str,
+    says: str,
+) -> None:
+    """As above, but an earlier scan found that no row passes, or every row."""
+    folder = tmp_path / "log"
+    folder.mkdir()
+    changed = folder / "b.parquet"
+    write_text(folder / "a.parquet", after)
+    write_text(changed, before)
+    age(str(folder))
+    of_file = os.stat(changed)
+    run = lambda: audited.read.parquet(str(folder)).where("text LIKE '%OU%'").count()  # noqa: E731
+    assert run() == 10
+    (note,) = learnt()
+    assert (note.files, note.passing_files) == (1, 1)
+    known = audit_warnings(audited)
+    write_text(changed, after)
+    os.utime(changed, ns=(of_file.st_atime_ns, of_file.st_mtime_ns))
+    assert os.stat(changed).st_size == of_file.st_size
+    assert run() == 10
+    (text,) = [text for text in audit_warnings(audited) if text not in known]
+    assert text.startswith("the audit found a wrong result: ")
+    assert re.search(says, text), text
+
+
+def write_text(path: Path, text: str) -> None:
+    table = pa.table({"text": [text] * 10})
+    pq.write_table(table, path, use_dictionary=False, compression="none")
 
 
 def test_error_on_rereading_is_not_a_disagreement(audited: SparkSession, tmp_path: Path) -> None:

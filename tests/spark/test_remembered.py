@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from pyspark.sql.types import LongType
 
 import tamis
 from tests.spark.conftest import kept, rows, scans
@@ -141,6 +142,26 @@ def test_note_of_another_time_is_not_used(spark: SparkSession, log: str, learnt:
     later = spark.sql(statement)
     assert kept(later) == [FILES]
     assert sorted(later.collect()[0].ids) == [*range(FILES * ROWS)]
+
+
+def tens(n: int) -> int:
+    return n // 10
+
+
+@pytest.mark.usefixtures("in_one_task")
+def test_user_defined_functions_teach_nothing(
+    spark: SparkSession, log: str, learnt: Learnt, same: Callable[[str], DataFrame]
+) -> None:
+    """Functions in Scala and Java: LearnFromFiltersSuite."""
+    tamis.index(spark, log).build()
+    spark.udf.register("tens", tens, LongType())
+    same(sql_of(log, f"tens(id) % 2 = 0 OR {NEEDLE}"))
+    assert not any("tens" in str(note.predicates) for note in learnt())
+    tamis.declare(spark, "tens", monotone=tens)
+    declared = same(sql_of(log, f"tens(id) = 10 AND {NEEDLE} AND code >= 0"))
+    assert kept(declared) == [1]
+    assert not any("code" in str(note.predicates) for note in learnt())
+    assert len(rows(same(sql_of(log, f"{NEEDLE} AND code >= 0")))) == 2
 
 
 #: Each is true for other rows if the inner table changes.

@@ -5,9 +5,12 @@ import io.tamis.runtime.SampledBoundary
 import io.tamis.scan.{TamisScan, TamisScanExec}
 import java.util.TimeZone
 
+import org.apache.spark.sql.Encoders
+import org.apache.spark.sql.api.java.UDF1
 import org.apache.spark.sql.catalyst.expressions.{DynamicPruningExpression, IsNotNull, Literal}
 import org.apache.spark.sql.execution.{FilterExec, SparkPlan}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.types.LongType
 
 class LearnFromFiltersSuite extends PlanSuite {
   private def learners(sql: String): Seq[Learner] = withConf(
@@ -36,6 +39,20 @@ class LearnFromFiltersSuite extends PlanSuite {
     }
     withConf("spark.tamis.mode" -> "observe") {
       assertEquals(learners("SELECT * FROM t WHERE s LIKE '%x%'"), Nil)
+    }
+  }
+
+  test("a filter with a function of a user does not learn") {
+    val halve: UDF1[java.lang.Long, java.lang.Long] = k => k / 2
+    spark.udf.register("halve", halve, LongType)
+    spark.udf.register("ends", (s: String) => s.endsWith("7"))
+    assertEquals(learners("SELECT * FROM t WHERE halve(k) = 3"), Nil)
+    assertEquals(learners("SELECT * FROM t WHERE s LIKE '%x%' AND ends(s)"), Nil)
+    val typed = spark.table("t").select("s").as[String](Encoders.STRING).filter(EndsWith("7"))
+    withConf("spark.tamis.remember.enabled" -> "true") {
+      val plan = typed.queryExecution.executedPlan
+      assert(plan.exists(_.isInstanceOf[FilterExec]))
+      assert(!plan.exists(_.isInstanceOf[NoteHitsExec]))
     }
   }
 
@@ -99,4 +116,9 @@ class LearnFromFiltersSuite extends PlanSuite {
       assert(plan.sameResult(plan))
     }
   }
+}
+
+/** The filter of a Dataset, with a class whose fields could be part of a key. */
+final case class EndsWith(text: String) extends (String => Boolean) {
+  override def apply(s: String): Boolean = s.endsWith(text)
 }
