@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tamis.remembered import Store
+from tamis.remembered import Store, partial
 from tamis.remembered.notes import Note, read_note
+from tamis.serve import remembered
 from tamis.serve.process.handler import Handler
 from tamis.wire.messages import VERSION
 from tests.indexing.local import LocalIndex, spark_schema, uri_of, write_snapshot
@@ -29,12 +30,12 @@ Rows = Sequence[tuple[int, int, int]]
 
 
 class Table:
-    """Two files of four row groups, with an index, and the store of a test."""
+    """Files of four row groups, with an index, and the store of a test."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, files: int = 2) -> None:
         self.root = folder / "t"
         self.root.mkdir()
-        for number in range(2):
+        for number in range(files):
             self.write(number)
         self.index = LocalIndex(self.root, spark_schema(a="long"), folder / "scratch")
         self.index.build()
@@ -112,10 +113,11 @@ def packed(rows: Rows) -> dict[str, str]:
 
 def read_groups(answer: dict[str, Any], root: Path) -> list[list[int]]:
     """Return the row groups of each file whose midpoints are in the ranges of an answer."""
-    kept = {"all": [0, 1], "none": []}.get(answer["kept"]["form"])
+    count = len([*root.glob("*.parquet")])
+    kept = {"all": [*range(count)], "none": []}.get(answer["kept"]["form"])
     if kept is None:
         kept = [i for a, b in answer["kept"]["data"] for i in range(a, b)]
-    found = [[*range(GROUPS)] if i in kept else [] for i in range(2)]
+    found = [[*range(GROUPS)] if i in kept else [] for i in range(count)]
     ranges = answer["row_groups"]
     if ranges is None:
         return found
@@ -363,12 +365,17 @@ def values(
     }
 
 
-def above(table: Table, limit: int, keys: Sequence[str | None] = ("k", None)) -> list[int]:
-    """Return the files that a plan with `a > limit` reads."""
+def above(
+    table: Table,
+    limit: int,
+    keys: Sequence[str | None] = ("k", None),
+    others: Sequence[dict[str, Any]] = (OPAQUE,),
+) -> list[int]:
+    """Return the files that a plan with `a > limit`, and other conjuncts before, reads."""
     constant = {"n": "lit", "t": "long", "v": limit}
     compared = {"n": "call", "f": "GreaterThan", "t": "boolean", "a": [A, constant]}
     found = table.groups(
-        keys, conjuncts=[OPAQUE, compared], remembered={"reading": "r", "keys": list(keys)}
+        keys, conjuncts=[*others, compared], remembered={"reading": "r", "keys": list(keys)}
     )
     return [number for number, groups in enumerate(found) if groups]
 
@@ -423,3 +430,59 @@ def test_values_that_do_not_fit_are_a_failure(table: Table, wrong: dict[str, str
     assert "error" in table.learn([], values=values({0: (5, 9)}, **wrong))
     assert "error" in table.learn([], values=values({2: (5, 9)}))
     assert above(table, 20) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("cells", "is_stored", "kept"),
+    [
+        ({0: (0, 9), 1: (10, 19), 2: (20, 29), 3: (30, 39)}, True, [3]),
+        # a typical file spans half of the range of all, one more, or all of it
+        ({0: (0, 20), 1: (20, 40), 2: (10, 30), 3: (5, 25)}, True, [1]),
+        ({0: (0, 21), 1: (19, 40), 2: (9, 30), 3: (4, 25)}, False, [0, 1, 2, 3]),
+        ({0: (0, 39), 1: (1, 39), 2: (0, 38), 3: (0, 30)}, False, [0, 1, 2, 3]),
+        # with fewer files than four, or with fewer that have a value, it is not known
+        ({0: (0, 39), 1: (1, 39), 2: (0, 30)}, True, [0, 1, 3]),
+        ({0: (0, 39), 1: (1, 39), 2: (0, 30), 3: (1, 0)}, True, [0, 1, 3]),
+    ],
+)
+def test_values_are_stored_only_if_they_are_clustered(
+    tmp_path: Path, cells: dict[int, tuple[int, int]], is_stored: bool, kept: list[int]
+) -> None:
+    table = Table(tmp_path, files=4)
+    assert table.learn([], values=values(cells))["changed"] == is_stored
+    assert above(table, 30) == kept
+
+
+def test_scan_uses_a_few_notes_with_values(table: Table, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The others are not needed for a right result."""
+    table.learn([], keys=["k"], values=values({0: (5, 9)}))
+    table.learn([], keys=["l"], values=values({1: (7, 9)}))
+    keys = ["k", "l", None]
+    conjuncts = [OPAQUE, OPAQUE]
+    assert above(table, 20, keys, conjuncts) == []
+    monkeypatch.setattr(remembered, "_MOST_BOUNDS", 1)
+    assert len(above(table, 20, keys, conjuncts)) == 1
+    assert above(table, 6, keys, conjuncts) == [0, 1]
+
+
+def test_tables_of_very_many_files_learn_and_use_nothing(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(remembered, "_MOST_FILES", 1)
+        assert not table.learn([(0, 0, 20)], files=[1])["changed"]
+    assert table.learn([(0, 0, 20)], files=[1])["changed"]
+    assert table.groups() == [[2, 3], []]
+    monkeypatch.setattr(remembered, "_MOST_FILES", 1)
+    assert table.groups() == [EVERY, EVERY]
+
+
+def test_note_holds_row_groups_of_a_limited_number_of_files(
+    table: Table, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(partial, "MOST_FILES", 1)
+    table.learn([(0, 0, 20), (1, 20, 40)])
+    # of one of the files, nothing is stored, and the rows of the other are its own
+    assert table.groups() in ([[2, 3], EVERY], [EVERY, [0, 1]])
+    table.learn([(0, 20, 30), (1, 10, 40)])
+    assert table.groups() in ([[3], EVERY], [EVERY, [0]])
