@@ -1,7 +1,7 @@
 package io.tamis.remember
 
 import io.tamis.PlanSuite
-import io.tamis.runtime.SampledBoundary
+import io.tamis.runtime.{FirstRows, SampledBoundary}
 import io.tamis.scan.{TamisScan, TamisScanExec}
 import java.util.TimeZone
 
@@ -75,7 +75,7 @@ class LearnFromFiltersSuite extends PlanSuite {
     assert(learns(purposed(purpose)))
     assert(!learns(exec.copy(runtimeFilters = Seq(DynamicPruningExpression(Literal.TrueLiteral)))))
     assert(!learns(purposed(purpose.withImplied(Seq(IsNotNull(exec.output.head))))))
-    val boundary = new SampledBoundary(spark, Nil, Nil, Nil, "", "")
+    val boundary = new SampledBoundary(spark, FirstRows(Nil, Nil), Nil, "", "")
     assert(!learns(purposed(purpose.bounded(Some(boundary)))))
   }
 

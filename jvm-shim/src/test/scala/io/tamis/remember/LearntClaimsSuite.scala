@@ -100,10 +100,11 @@ class LearntClaimsSuite extends munit.FunSuite {
       hits.readerOpens()
       var rowsLeft = if (oneIn(2)) Int.MaxValue else random.nextInt(20)
       val found = Seq.newBuilder[(Int, SplitOutcome)]
-      partition.files.zipWithIndex.takeWhile(_ => rowsLeft > 0).foreach { case (s, position) =>
-        val progress = read(s, hits, () => { rowsLeft -= 1; rowsLeft > 0 })
-        (if (rowsLeft > 0) progress.ended() else progress.stopped())
-          .foreach(found += position -> _)
+      partition.files.iterator.zipWithIndex.takeWhile(_ => rowsLeft > 0).foreach {
+        case (s, position) =>
+          val progress = read(s, hits, () => { rowsLeft -= 1; rowsLeft > 0 })
+          (if (rowsLeft > 0) progress.ended() else progress.stopped())
+            .foreach(found += position -> _)
       }
       hits.readerEnds()
       PartitionOutcome.of(found.result())
