@@ -346,6 +346,7 @@ def _session_of(spark: SparkSession, enabled: str) -> SparkSession:
         "spark.sql.session.timeZone": "UTC",
         "spark.databricks.delta.retentionDurationCheck.enabled": "false",
         "spark.sql.catalog.ice.cache-enabled": "false",  # it sees the commits of others at once
+        "spark.tamis.timeout": "60s",  # a loaded machine must not cause a failure
     }.items():
         made.conf.set(key, value)
     return made
