@@ -69,8 +69,8 @@ HITS: list[tuple[str, list[int], list[int]]] = [
     ("SELECT min(mode) FROM t", [1], [1]),
     ("SELECT max(mode) FROM t HAVING max(mode) > 'a'", [1], [1]),
     ("SELECT min(kind), max(kind) FROM t", [1], [1]),
-    ("SELECT min(mode), max(kind), min(item.`a.b`), max(bytes) FROM t", [3], [3]),
-    ("SELECT min(m) || 'x' FROM (SELECT mode AS m, k FROM t) WHERE m > 'mode0'", [1], [2]),
+    ("SELECT min(mode), max(item.`a.b`) FROM t", [2], [2]),
+    ("SELECT min(m) || 'x' FROM (SELECT mode AS m, k FROM t)", [1], [1]),
     # a filter that no file fully matches
     ("SELECT min(mode), max(mode) FROM t WHERE k = 3", [2], [2]),
     ("SELECT min(id), max(id) FROM t WHERE k = 3", [2], [2]),

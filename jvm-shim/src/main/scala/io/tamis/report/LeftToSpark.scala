@@ -103,9 +103,11 @@ object LeftToSpark {
         withRanges(plan, scan.relation, ofIceberg(scan.relation))
       case _ =>
         val source = "source" -> scan.relation.table.getClass.getSimpleName
-        val isOfFiles = scan.relation.table.isInstanceOf[FileTable]
-        val code = if (isOfFiles) "FILE_SOURCE_V2" else "OTHER_SOURCE"
-        withRanges(plan, scan.relation, Reasons(code, source))
+        val reason = scan.relation.table match {
+          case _: FileTable => Reasons("FILE_SOURCE_V2", source)
+          case _            => Reasons("OTHER_SOURCE", source)
+        }
+        withRanges(plan, scan.relation, reason)
     }
 
   private def ofIceberg(relation: DataSourceV2Relation): Reason =
