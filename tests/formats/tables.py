@@ -59,6 +59,15 @@ MERGE_ON_READ = {
 }
 
 
+def check_sampled(formats: Statements, query: str, files: int) -> dict[str, Any]:
+    """Check that a query reads a sample first, and then this many files; return its one scan."""
+    confs = {"spark.tamis.topK.sample.minSaved": "0ms"}
+    (scan,) = formats.same(query, **confs).scans  # of a plan that has not run: it read no sample
+    assert "known from a sample" in scan["runtime"][0]["sql"]
+    assert formats.run({"sql": query, "confs": confs, "details": True}).files_read == files
+    return scan
+
+
 def deleted(formats: Statements, kind: str) -> str:
     """Return the name of a table of 5 files, from the first two of which rows were deleted.
 

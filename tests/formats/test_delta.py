@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.formats.tables import create, fill, only, united
+from tests.formats.tables import check_sampled, create, fill, only, united
 from tests.launch.statements import OFF, Statements
 
 pytestmark = pytest.mark.spark
@@ -231,20 +231,13 @@ def test_delta_without_its_data_skipping(formats: Statements) -> None:
 
 def test_orders_under_a_filter_read_a_sample_first(formats: Statements) -> None:
     name = table(formats, "sampled", files=8)
-    confs = {"spark.tamis.topK.sample.minSaved": "0ms"}
     query = f"SELECT * FROM {name} WHERE k = 3 ORDER BY d DESC, id LIMIT 5"
-    (scan,) = formats.same(query, **confs).scans  # of a plan that has not run: it read no sample
+    scan = check_sampled(formats, query, files=1)
     assert scan["goals"][0]["goal"].startswith("first 5")
-    assert "known from a sample" in scan["runtime"][0]["sql"]
-    assert formats.run({"sql": query, "confs": confs, "details": True}).files_read == 1
 
 
 def test_extremes_under_a_filter_read_a_sample_first(formats: Statements) -> None:
     """The first row that passes is deleted: the bounds still hold its value."""
     name = table(formats, "extremes", files=8)
     formats.sql(f"DELETE FROM {name} WHERE k = 3 AND id < 50")
-    confs = {"spark.tamis.topK.sample.minSaved": "0ms"}
-    query = f"SELECT min(id), max(d) FROM {name} WHERE k = 3"
-    (scan,) = formats.same(query, **confs).scans
-    assert "known from a sample" in scan["runtime"][0]["sql"]
-    assert formats.run({"sql": query, "confs": confs, "details": True}).files_read == 2
+    check_sampled(formats, f"SELECT min(id), max(d) FROM {name} WHERE k = 3", files=2)

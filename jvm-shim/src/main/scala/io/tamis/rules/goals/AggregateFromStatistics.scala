@@ -44,15 +44,15 @@ object AggregateFromStatistics extends GoalRule {
           case None =>
             wanted.original.setTagValue(Unanswered, wanted)
             wanted.original
-          case Some(Left(reason)) => unanswered(reason)
-          case Some(Right(answer)) if !answer.sample.isEmpty && sample.isFruitless(listing) =>
-            if (answer.isPartial)
-              combined(wanted, listing, numbers, answer.copy(sample = None), None)
-            else unanswered(Reasons("TOPK_SAMPLE_TOO_SMALL", "rows" -> "1"))
+          case Some(Left(reason))  => unanswered(reason)
           case Some(Right(answer)) =>
-            val boundary =
-              answer.sample.map(f => sample.boundary(listing, FileSelection.of(listing, f)))
-            combined(wanted, listing, numbers, answer, boundary)
+            val first = answer.sample.filterNot(_ => sample.isFruitless(listing))
+            if (first.isEmpty && answer.sample.nonEmpty && !answer.isPartial)
+              unanswered(Reasons("TOPK_SAMPLE_TOO_SMALL", "rows" -> "1"))
+            else {
+              val boundary = first.map(f => sample.boundary(listing, FileSelection.of(listing, f)))
+              combined(wanted, listing, numbers, answer.copy(sample = first), boundary)
+            }
         }
     }
   }

@@ -16,27 +16,14 @@ package org.apache.spark.sql.delta {
 
 package org.apache.spark.sql.delta.stats {
 
-  import org.apache.hadoop.fs.Path
-  import org.apache.spark.sql.catalyst.expressions.Expression
-  import org.apache.spark.sql.execution.datasources.{FileIndex, PartitionDirectory}
-  import org.apache.spark.sql.types.StructType
+  import io.tamis.listing.NoFiles
 
   /** @param deletionVector
     *   of its only file
     */
-  class PreparedDeltaFileIndex(val deletionVector: AnyRef) extends FileIndex {
+  class PreparedDeltaFileIndex(val deletionVector: AnyRef) extends NoFiles {
     def preparedScan: AnyRef = this
     def files: Seq[AnyRef] = Seq(this)
     def path: String = "file"
-
-    override def rootPaths: Seq[Path] = Nil
-    override def listFiles(
-        partitionFilters: Seq[Expression],
-        dataFilters: Seq[Expression]
-    ): Seq[PartitionDirectory] = Nil
-    override def inputFiles: Array[String] = Array.empty
-    override def refresh(): Unit = ()
-    override def sizeInBytes: Long = 0
-    override def partitionSchema: StructType = new StructType
   }
 }

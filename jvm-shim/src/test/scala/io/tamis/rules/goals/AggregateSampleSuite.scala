@@ -87,11 +87,7 @@ class AggregateSampleSuite extends PlanSuite with AdaptiveSparkPlanHelper {
   }
 
   test("confs turn samples off") {
-    Seq(
-      "spark.tamis.topK.sample.enabled" -> "false",
-      "spark.tamis.runtimeFilters.enabled" -> "false",
-      "spark.tamis.mode" -> "observe"
-    ).foreach { conf =>
+    TopKSampleSuite.Off.foreach { conf =>
       withConf(conf) {
         sampled(0)
         AggregateFromStatistics(tamis(sql))

@@ -116,11 +116,7 @@ class TopKSampleSuite extends PlanSuite {
   }
 
   test("confs turn samples off") {
-    Seq(
-      "spark.tamis.topK.sample.enabled" -> "false",
-      "spark.tamis.runtimeFilters.enabled" -> "false",
-      "spark.tamis.mode" -> "observe"
-    ).foreach { conf =>
+    TopKSampleSuite.Off.foreach { conf =>
       withConf(conf) {
         answer(sampled(Seq(0)))
         PruneForTopK(tamis("SELECT k FROM t WHERE v = 3 ORDER BY k LIMIT 3"))
@@ -133,4 +129,14 @@ class TopKSampleSuite extends PlanSuite {
     answer(sampled(Seq(0), Seq(0, 1)))
     assertIdempotent(PruneForTopK, tamis("SELECT * FROM t WHERE v = 3 ORDER BY k LIMIT 3"))
   }
+}
+
+object TopKSampleSuite {
+
+  /** Confs that turn samples off. */
+  val Off: Seq[(String, String)] = Seq(
+    "spark.tamis.topK.sample.enabled" -> "false",
+    "spark.tamis.runtimeFilters.enabled" -> "false",
+    "spark.tamis.mode" -> "observe"
+  )
 }

@@ -1,9 +1,8 @@
 package io.tamis.rules.relations
 
 import io.tamis.PlanSuite
-import org.apache.hadoop.fs.Path
+import io.tamis.listing.NoFiles
 import org.apache.spark.sql.catalyst.catalog.BucketSpec
-import org.apache.spark.sql.catalyst.expressions.Expression
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.execution.datasources._
 import org.apache.spark.sql.execution.datasources.csv.CSVFileFormat
@@ -64,7 +63,7 @@ class EligibilitySuite extends PlanSuite {
     }
     assertRefused(LogicalRelation(source), "OTHER_SOURCE")
     val files = filesOf(table("t"))
-    assertRefused(over(files.copy(location = NoFiles)(spark)), "FOREIGN_FILE_INDEX")
+    assertRefused(over(files.copy(location = new NoFiles)(spark)), "FOREIGN_FILE_INDEX")
   }
 
   test("columns that files and directories or two readers disagree about") {
@@ -88,17 +87,5 @@ class EligibilitySuite extends PlanSuite {
       assertRefused(relation, "MATCHED_BY_FIELD_ID")
       assertEquals(refusals(table("t")), (None, None))
     }
-  }
-
-  private object NoFiles extends FileIndex {
-    override def rootPaths: Seq[Path] = Nil
-    override def listFiles(
-        partitions: Seq[Expression],
-        data: Seq[Expression]
-    ): Seq[PartitionDirectory] = Nil
-    override def inputFiles: Array[String] = Array.empty
-    override def refresh(): Unit = ()
-    override def sizeInBytes: Long = 0
-    override def partitionSchema: StructType = new StructType
   }
 }
